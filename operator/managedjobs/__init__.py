@@ -1,0 +1,3 @@
+"""Managed Jobs for Kubernetes."""
+
+__version__ = "0.1.0"
