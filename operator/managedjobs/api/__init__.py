@@ -1,0 +1,1 @@
+"""Shapes at the border: names, parsing (API objects to values), rendering (values to API objects), manifests."""
