@@ -7,11 +7,11 @@ from datetime import datetime
 import msgspec
 
 
-class Wire(msgspec.Struct, kw_only=True, rename="camel", gc=False):
+class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
     """Base of the shapes: camelCase names, unknown fields ignored."""
 
 
-class Metadata(Wire):
+class Metadata(Wire, frozen=True):
     name: str
     uid: str = ""
     namespace: str = ""
@@ -23,19 +23,19 @@ class Metadata(Wire):
     annotations: dict[str, str] | None = None
 
 
-class BackoffWire(Wire):
+class BackoffWire(Wire, frozen=True):
     initial_seconds: int = 60
     factor_percent: int = 160
     max_seconds: int = 300
     jitter_percent: int = 40
 
 
-class NodeLostWire(Wire):
+class NodeLostWire(Wire, frozen=True):
     timeout_seconds: int = 60
     policy: str = "Relaunch"
 
 
-class RecoveryWire(Wire):
+class RecoveryWire(Wire, frozen=True):
     strategy: str = "Relaunch"
     max_restarts_on_errors: int = 0
     recover_on_exit_codes: list[int] = []
@@ -44,7 +44,7 @@ class RecoveryWire(Wire):
     node_lost: NodeLostWire = NodeLostWire()
 
 
-class SpecWire(Wire):
+class SpecWire(Wire, frozen=True):
     replicas: int = 1
     priority: int = 0
     controller_pool_name: str = "default"
@@ -60,7 +60,7 @@ class SpecWire(Wire):
     runtime_env: dict[str, object] | None = None
 
 
-class ConditionWire(Wire):
+class ConditionWire(Wire, frozen=True):
     type: str
     status: str = "Unknown"
     reason: str = ""
@@ -69,7 +69,7 @@ class ConditionWire(Wire):
     observed_generation: int | None = None
 
 
-class ScheduleWire(Wire):
+class ScheduleWire(Wire, frozen=True):
     state: str = "Waiting"
     position: int | None = None
     queue_time: datetime | None = None
@@ -77,7 +77,7 @@ class ScheduleWire(Wire):
     leader_term: int | None = None
 
 
-class ControllerWire(Wire):
+class ControllerWire(Wire, frozen=True):
     pod_name: str | None = None
     pod_uid: str = msgspec.field(name="podUID", default="")
     node_name: str | None = None
@@ -86,7 +86,7 @@ class ControllerWire(Wire):
     last_failure_time: datetime | None = None
 
 
-class CurrentAttemptWire(Wire):
+class CurrentAttemptWire(Wire, frozen=True):
     number: int = 0
     job_name: str | None = None
     job_uid: str | None = msgspec.field(name="jobUID", default=None)
@@ -96,7 +96,7 @@ class CurrentAttemptWire(Wire):
     pods_wanted: int = 1
 
 
-class AttemptWire(Wire):
+class AttemptWire(Wire, frozen=True):
     number: int
     start_time: datetime | None = None
     end_time: datetime | None = None
@@ -107,7 +107,7 @@ class AttemptWire(Wire):
     message: str | None = None
 
 
-class StatusWire(Wire):
+class StatusWire(Wire, frozen=True):
     phase: str = "Pending"
     reason: str = "Queued"
     description: str = ""
@@ -129,7 +129,7 @@ class StatusWire(Wire):
     logs: str | None = None
 
 
-class ManagedJobWire(Wire):
+class ManagedJobWire(Wire, frozen=True):
     """What scheduling needs of a ManagedJob: no template is decoded, so 50,000 of them stay small."""
 
     metadata: Metadata
