@@ -1,0 +1,1 @@
+"""The Helm chart: what it renders, refuses and leaves behind."""
