@@ -1,0 +1,3 @@
+module managedjobs.dev/cluster/pause
+
+go 1.26.0
