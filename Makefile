@@ -50,8 +50,9 @@ format: venv ## Format the code and mend what can be mended by machine
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-generate: venv ## Write the CRDs and the chart's README again from their sources
+generate: venv ## Write again what is made from sources: CRDs, tables in the docs
 	$(BIN)/python crds/generate.py
+	$(BIN)/python -m tests.guards.reasons_table
 
 ##@ Set it up
 venv: $(VENV)/.ready ## The virtual environment with everything that the checks need
