@@ -1,0 +1,1 @@
+"""What the product costs, measured on real clusters; the budgets are those of the design."""
