@@ -30,24 +30,27 @@ helm uninstall managedjobs --namespace managedjobs-system
 
 - **Upgrade**: jobs that run are not touched. The CustomResourceDefinitions are part of the chart's templates, so an
   upgrade brings them up to date.
-- **Uninstall**: the operator and the controller pods go. ManagedJobs, their child Jobs and pods, ControllerPools and the
-  CustomResourceDefinitions stay (`crds.keep`); a re-install with the same release name and namespace goes on with them.
-- **Warning**: deleting the CustomResourceDefinition `managedjobs.managedjobs.dev` deletes every ManagedJob in the cluster,
-  its child Jobs and their pods.
+- **Uninstall**: the operator and the controller pods go. ManagedJobs, their child Jobs and pods, ControllerPools and
+  the CustomResourceDefinitions stay (`crds.keep`); a re-install with the same release name and namespace goes on with
+  them.
+- **Warning**: deleting the CustomResourceDefinition `managedjobs.managedjobs.dev` deletes every ManagedJob in the
+  cluster, its child Jobs and their pods.
 
 ## Rights
 
 | who | where | what for |
 |---|---|---|
 | ServiceAccount `RELEASE-operator` | cluster | pools and their status, nodes, its own two CustomResourceDefinitions |
-| | where ManagedJobs are run | ManagedJobs and their status; child Jobs (created in dry run only, stopped); Events |
+| | where ManagedJobs are run | ManagedJobs; child Jobs (dry run, stop); Events |
 | | release namespace | controller pods, the Lease |
-| ServiceAccount `RELEASE-controller` | where ManagedJobs are run | ManagedJobs (read) and their status; child Jobs, their pods, logs, headless Service; Events |
+| ServiceAccount `RELEASE-controller` | where ManagedJobs are run | ManagedJobs; child Jobs, pods, logs |
+| | | Services, Events |
 | ClusterRole `RELEASE-view` | added to `view`, `edit`, `admin` | read ManagedJobs |
 | ClusterRole `RELEASE-edit` | added to `edit`, `admin` | submit, change and delete ManagedJobs; never their status |
 | ClusterRole `RELEASE-pool-reader` | by value | read ControllerPools |
 
-"Where ManagedJobs are run" is the whole cluster, or each of `workloadNamespaces`. Nobody reads Secrets.
+"Where ManagedJobs are run" is the whole cluster, or each of `workloadNamespaces`. Of a ManagedJob both
+write the status only. Nobody reads Secrets.
 
 ## Values
 
@@ -63,7 +66,7 @@ class Value:
     """One key of values.yaml; `comment` is empty when nothing is written above it."""
 
     path: str
-    default: Any
+    default: object
     comment: str
 
 
@@ -84,7 +87,7 @@ def documented_values(text: str) -> Iterator[Value]:
         comment = []
 
 
-def _is_key(defaults: Any, path: list[str]) -> bool:
+def _is_key(defaults: object, path: list[str]) -> bool:
     """Whether the path leads through maps only; lines within a list do not."""
     for key in path:
         if not isinstance(defaults, dict) or key not in defaults:
@@ -93,7 +96,8 @@ def _is_key(defaults: Any, path: list[str]) -> bool:
     return True
 
 
-def _at(defaults: Any, path: list[str]) -> Any:
+def _at(values: dict[str, Any], path: list[str]) -> object:
+    defaults: Any = values
     for key in path:
         defaults = defaults[key]
     return defaults
@@ -108,7 +112,7 @@ def rendered() -> str:
     return _HEAD + "\n".join(rows) + "\n"
 
 
-def _shown(default: Any) -> str:
+def _shown(default: object) -> str:
     """A default as JSON; nothing for a map whose keys have rows of their own."""
     if isinstance(default, dict) and default:
         return ""

@@ -1,0 +1,45 @@
+"""The chart as Helm renders it, and a control plane to install it into."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.chart.helm import Helm, Rendered
+from tests.cluster import programs
+from tests.cluster.cache import Cache
+from tests.cluster.controlplane import ControlPlane, control_plane
+
+
+@pytest.fixture(scope="session")
+def helm() -> Helm:
+    """Helm, found or built once; it reads no cluster."""
+    return Helm(programs.path_of("helm", Cache.default()))
+
+
+@pytest.fixture(scope="session")
+def render(helm: Helm) -> Callable[..., Rendered]:
+    """Renders the chart; the same question is asked of Helm once."""
+    seen: dict[str, Rendered] = {}
+
+    def ask(values: object = None, release: str = "managedjobs", namespace: str = "managedjobs-system") -> Rendered:
+        key = json.dumps([values, release, namespace])
+        if key not in seen:
+            seen[key] = helm.render(values, release=release, namespace=namespace)
+        return seen[key]
+
+    return ask
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[ControlPlane]:
+    """A control plane for the chart alone: CRDs that others applied are not Helm's to install over."""
+    with control_plane() as plane:
+        yield plane
+
+
+@pytest.fixture(scope="session")
+def kubectl() -> Path:
+    """The kubectl that goes with the control plane."""
+    return programs.path_of("kubectl", Cache.default())
