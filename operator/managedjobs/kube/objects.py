@@ -6,6 +6,7 @@ A typed object is a `msgspec.Struct` with a field `metadata` that has `name`, `n
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -98,3 +99,8 @@ class ObjectRef:
     namespace: str  # "" for a cluster-scoped object
     name: str
     uid: str = ""
+
+
+def micro_time(moment: datetime) -> str:
+    """A MicroTime as the API writes it; `moment` is in UTC."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
