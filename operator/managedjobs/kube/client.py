@@ -168,8 +168,8 @@ class Client:
         request = Request("DELETE", path, {}, encode(options), repeatable=uid is not None)
         try:
             await self._transport.send(request)
-        except NotFound:
-            return False
+        except NotFound as error:
+            return error.in_doubt  # gone by our own first try, whose answer was lost
         return True
 
     async def watch(

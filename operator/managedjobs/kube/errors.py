@@ -60,7 +60,10 @@ class Unreadable(KubeError):
 
 
 class ApiError(KubeError):
-    """The server's refusal: HTTP `status`, and `reason`, `message`, `details` of its Status object."""
+    """The server's refusal: HTTP `status`, and `reason`, `message`, `details` of its Status object.
+
+    `in_doubt`: an earlier try of the same request had no clear answer, so this refusal may be its effect.
+    """
 
     def __init__(
         self,
@@ -77,6 +80,7 @@ class ApiError(KubeError):
         self.message = one_line(message)
         self.details: Mapping[str, Any] = details or {}
         self.request = request
+        self.in_doubt = False
         self.retry_after = retry_after  # seconds the server asked us to wait; None: it did not say
         super().__init__(self._line())
 

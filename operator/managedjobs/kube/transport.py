@@ -81,6 +81,11 @@ def may_repeat(error: KubeError, *, repeatable: bool) -> bool:
     return repeatable and isinstance(error, ServerError)
 
 
+def _may_have_happened(error: KubeError) -> bool:
+    """Whether a write may have taken effect although it ended in `error`."""
+    return isinstance(error, ServerError) or (isinstance(error, Unreachable) and error.sent)
+
+
 class Transport:
     """Sends requests over two pools: one bounded, for short requests, and one for watches."""
 
@@ -112,10 +117,14 @@ class Transport:
         """Do one request, repeating it where `may_repeat` allows; raises the last error."""
         backoff = Backoff(self.options.retry_initial, self.options.retry_max)
         give_up_at = self.clock.monotonic() + self.options.retry_deadline
+        in_doubt = False
         while True:
             try:
                 return await self._send_authorized(request)
             except (ApiError, Unreachable) as error:
+                if isinstance(error, ApiError):
+                    error.in_doubt = in_doubt
+                in_doubt = in_doubt or _may_have_happened(error)
                 delay = max(backoff.next_seconds(), getattr(error, "retry_after", None) or 0.0)
                 if (
                     not may_repeat(error, repeatable=request.repeatable)
@@ -143,7 +152,7 @@ class Transport:
             self._short = self._session(self.options.connections)
         timeout = aiohttp.ClientTimeout(total=self.options.request_timeout)
         async with self._exchange(self._short, request, timeout) as response:
-            with _as_unreachable(str(request)):
+            with as_unreachable(str(request)):
                 body = await response.read()
             return Answer(body, tuple(response.headers.getall("Warning", ())))
 
@@ -172,7 +181,7 @@ class Transport:
         headers = dict(self._credentials.headers())
         if request.body is not None:
             headers["Content-Type"] = request.content_type
-        with _as_unreachable(str(request)):
+        with as_unreachable(str(request)):
             response = await session.request(
                 request.method,
                 url,
@@ -185,7 +194,7 @@ class Transport:
             )
         async with response:
             if not 200 <= response.status < 300:
-                with _as_unreachable(str(request)):
+                with as_unreachable(str(request)):
                     body = await response.read()
                 raise decode_error(response.status, body, response.headers, str(request))
             yield response
@@ -201,11 +210,12 @@ class Transport:
                 "Accept-Encoding": "identity",
             },
             auto_decompress=False,
+            middlewares=(_try_once,),
         )
 
 
 @contextlib.contextmanager
-def _as_unreachable(request: str) -> Iterator[None]:
+def as_unreachable(request: str) -> Iterator[None]:
     """Turn what aiohttp raises into Unreachable, saying whether the request can have left."""
     try:
         yield
@@ -225,4 +235,7 @@ def _as_unreachable(request: str) -> Iterator[None]:
         raise Unreachable("the client is closed", request=request, sent=False) from error
 
 
-unreachable_on_read_errors = _as_unreachable
+async def _try_once(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    """Keep aiohttp from sending a DELETE twice by itself: it repeats only on errors of its own."""
+    with as_unreachable(f"{request.method} {request.url.raw_path}"):
+        return await send(request)

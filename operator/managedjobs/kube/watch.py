@@ -10,7 +10,7 @@ import msgspec
 from managedjobs.kube.codec import decode, decode_error, decode_resource_version, decode_watch_line
 from managedjobs.kube.errors import Unreadable
 from managedjobs.kube.objects import EventType, WatchEvent, identity_of
-from managedjobs.kube.transport import unreachable_on_read_errors
+from managedjobs.kube.transport import as_unreachable
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -26,7 +26,7 @@ async def read_events(
     """
     rest = b""
     while True:
-        with unreachable_on_read_errors(request):
+        with as_unreachable(request):
             chunk = await content.readany()
         if not chunk:
             return  # a line without its end was cut off: the next watch brings it again
