@@ -32,26 +32,29 @@ def _tables(crd: Schema) -> str:
     properties = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
     text = ""
     for part in ("spec", "status"):
-        rows = "".join(_rows(properties[part], part))
+        rows = "".join(_rows(properties[part], part, properties[part]["properties"]))
         text += f"\n### {kind}: {part}\n\n| field | type | meaning |\n|---|---|---|\n{rows}"
     rules = "".join(f"- {message}\n" for message in _messages(crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]))
     return text + f"\n### {kind}: rules\n\nEach is refused at apply with this message.\n\n{rules}"
 
 
-def _rows(schema: Schema, path: str) -> Iterator[str]:
+def _rows(schema: Schema, path: str, top: Schema) -> Iterator[str]:
     for name, field in schema.get("properties", {}).items():
         where = f"{path}.{name}"
+        if field == top.get(name) and schema["properties"] is not top:
+            yield f"| `{where}` | | As `{path.split('.')[0]}.{name}`. |\n"
+            continue
         yield f"| `{where}` | {_type(field)} | {field.get('description', '').replace('|', '&#124;')} |\n"
         if name in _FOREIGN:
             continue
-        if field.get("type") == "array":
-            yield from _rows(field["items"], f"{where}[]")
-        else:
-            yield from _rows(field, where)
+        inner = field["items"] if field.get("type") == "array" else field
+        yield from _rows(inner, f"{where}[]" if inner is not field else where, top)
 
 
 def _type(field: Schema) -> str:
     kind = "quantity" if field.get("x-kubernetes-int-or-string") else field["type"]
+    if field.get("format") == "date-time":
+        return "time"
     if kind == "array":
         kind = f"list of {field['items']['type']}s"
     elif "additionalProperties" in field:

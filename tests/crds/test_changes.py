@@ -1,0 +1,77 @@
+"""What may change in a job: before its start, after it, and never."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.crds.frozen import AFTER_START, ALWAYS, NEVER, Change
+from tests.crds.objects import SHORT, TEMPLATE, job, put
+from tests.crds.server import Server
+
+pytestmark = pytest.mark.controlplane
+
+CHANGES = [*AFTER_START, *ALWAYS, *NEVER]
+Answers = dict[str, tuple[str, str]]
+
+
+def name(when: str, change: Change) -> str:
+    return f"{when}-{CHANGES.index(change)}"
+
+
+@pytest.fixture(scope="module")
+def answers(server: Server) -> Iterator[Answers]:
+    """What the server says of each change to a job that no controller has taken over, and to one that has started."""
+    waiting = [name("waiting", change) for change in CHANGES]
+    started = [name("started", change) for change in CHANGES]
+    server.store(*(job(change.before, name(when, change)) for when in ("waiting", "started") for change in CHANGES))
+    server.patch_status("mj", waiting, {"schedule": {"state": "Waiting", "position": 3}})
+    server.patch_status("mj", started, {"controller": {"podName": "c", "podUID": "1"}})
+    said = [
+        server.refusals_by_name([job(change.after, name(when, change)) for change in CHANGES])
+        for when in ("waiting", "started")
+    ]
+    yield {change.sentence: (said[0][n], said[1][n]) for n, change in enumerate(CHANGES)}
+    server.delete("mj", *waiting, *started)
+
+
+@pytest.mark.parametrize("change", AFTER_START, ids=[change.sentence for change in AFTER_START])
+def test_before_the_start_one_may_change(answers: Answers, change: Change) -> None:
+    assert answers[change.sentence][0] == ""
+
+
+@pytest.mark.parametrize("change", AFTER_START, ids=[change.sentence for change in AFTER_START])
+def test_after_the_start_one_can_not_change(answers: Answers, change: Change) -> None:
+    assert change.says in answers[change.sentence][1]
+
+
+@pytest.mark.parametrize("change", ALWAYS, ids=[change.sentence for change in ALWAYS])
+def test_at_no_time_one_can_change(answers: Answers, change: Change) -> None:
+    assert [change.says in answer for answer in answers[change.sentence]] == [True, True]
+
+
+@pytest.mark.parametrize("change", NEVER, ids=[change.sentence for change in NEVER])
+def test_at_any_time_one_may_change(answers: Answers, change: Change) -> None:
+    assert answers[change.sentence] == ("", "")
+
+
+def test_the_one_who_takes_over_may_name_itself_while_the_spec_stays(server: Server) -> None:
+    server.store(job(TEMPLATE, "takeover"))
+    said = [server.patch_status("mj", ["takeover"], {"controller": {"podUID": uid}}) for uid in ("1", "2")]
+    server.delete("mj", "takeover")
+    assert said == ["", ""]
+
+
+def test_labels_of_a_started_job_may_change(server: Server) -> None:
+    server.store(job(SHORT, "labelled"))
+    server.patch_status("mj", ["labelled"], {"controller": {"podUID": "1"}})
+    said = server.refusal(job(SHORT, "labelled", labels={"team": "research"}))
+    server.delete("mj", "labelled")
+    assert said == ""
+
+
+def test_a_refused_change_names_its_field_to_programs_too(server: Server) -> None:
+    server.store(job(SHORT, "named"))
+    server.patch_status("mj", ["named"], {"controller": {"podUID": "1"}})
+    said = server.refusal(job(put(SHORT, "image", "python"), "named"))
+    server.delete("mj", "named")
+    assert "spec.image: Forbidden: spec.image can't change after the start" in said
