@@ -1,5 +1,5 @@
 """Fixtures for every test of the project."""
 
-from tests.support.cluster_fixtures import cluster_kubeconfig, control_plane, kubectl, namespace
+from tests.support.cluster_fixtures import cluster_kubeconfig, control_plane, kind_cluster, kubectl, namespace
 
-__all__ = ["cluster_kubeconfig", "control_plane", "kubectl", "namespace"]
+__all__ = ["cluster_kubeconfig", "control_plane", "kind_cluster", "kubectl", "namespace"]

@@ -9,7 +9,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,17 +86,26 @@ def stop(processes: Iterable[Process], grace: float = 0.0) -> None:
             raise ClusterError(f"process {process.pid} does not end, not even killed")
 
 
-def with_words(*words: str) -> list[Process]:
-    """Processes whose command line holds all of these words as parts."""
+def of_programs(programs: Sequence[str], text: str) -> list[Process]:
+    """Processes that run one of these programs (by name) with this text somewhere in their command line."""
+    return _matching("cmdline", lambda line: text in line and line.split(" ")[0].rpartition("/")[2] in programs)
+
+
+def in_control_groups(names: Sequence[str]) -> list[Process]:
+    """Processes in a control group whose path holds one of these texts, such as the id of a container."""
+    return _matching("cgroup", lambda paths: any(name in paths for name in names))
+
+
+def _matching(file: str, fits: Callable[[str], bool]) -> list[Process]:
     found = []
     for folder in Path("/proc").iterdir():
-        if not folder.name.isdigit():
+        if not folder.name.isdigit() or int(folder.name) == os.getpid():
             continue
-        with contextlib.suppress(OSError):
-            line = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            if all(word in line for word in words) and (process := Process.of(int(folder.name))):
+        with contextlib.suppress(OSError):  # it may end while we look
+            text = (folder / file).read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            if fits(text) and (process := Process.of(int(folder.name))):
                 found.append(process)
-    return [process for process in found if process.pid != os.getpid()]
+    return found
 
 
 _children: dict[int, "subprocess.Popen[bytes]"] = {}

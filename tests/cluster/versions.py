@@ -6,6 +6,8 @@ from typing import Final
 KUBERNETES: Final = "v1.36.3"
 ETCD: Final = "v3.6.8"
 KIND: Final = "v0.33.0"
+KIND_NODE_IMAGE: Final = "kindest/node:v1.37.0@sha256:a1ed56cfb0e7b93589bdf97c8cd566405a265939e3620fc4f5de89adff580ae5"
+"""The published node image that this kind uses by default."""
 CRICTL: Final = "v1.36.0"
 COREDNS: Final = "v1.14.2"
 CONTAINERD: Final = "v2.3.4"

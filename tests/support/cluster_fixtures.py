@@ -18,6 +18,7 @@ import pytest
 from tests.cluster import controlplane, programs
 from tests.cluster.cache import Cache
 from tests.cluster.console import wait_until
+from tests.cluster.kind import DEFAULT_NAME, Cluster
 
 SERVICE_ACCOUNT_SECONDS = 30.0
 
@@ -61,6 +62,12 @@ def control_plane() -> Iterator[Path]:
     """The kubeconfig of a real control plane without nodes; it ends with the session."""
     with controlplane.control_plane() as plane:
         yield plane.kubeconfig
+
+
+@pytest.fixture(scope="session")
+def kind_cluster() -> Path:
+    """The kubeconfig of the kind cluster; one that runs already is used, with its number of workers, and stays up."""
+    return Cluster(DEFAULT_NAME, Cache.default()).up(workers=None)
 
 
 @pytest.fixture
