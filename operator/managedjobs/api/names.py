@@ -56,13 +56,3 @@ def child_job_name(job_name: str) -> str:
 def peers_service_name(job_name: str) -> str:
     """The name of the headless Service through which the pods of one attempt find each other."""
     return f"{job_name}-peers"
-
-
-def operator_fence(term: int) -> str:
-    """The fence value by which the operator of a leader term takes a job over itself."""
-    return f"operator/{term}"
-
-
-def revoked_fence(pod_uid: str) -> str:
-    """The fence value that shuts out a claim's pod which ended before its takeover."""
-    return f"revoked:{pod_uid}"
