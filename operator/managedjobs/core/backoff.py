@@ -13,8 +13,8 @@ _MANY = 64
 def backoff_delay(policy: Backoff, in_a_row: int, jitter: float) -> timedelta:
     """The wait after the `in_a_row`-th ending without success (1 is the first).
 
-    `initial` × `factor`^(in_a_row − 1), at most `maximum`, spread by ± `jitter_percent`; `jitter` is a number
-    between −1 and 1 that says where in that spread. With the defaults: 60 s, 96 s, 154 s, 246 s, 300 s, each ± 40 %.
+    `initial` times `factor`^(in_a_row - 1), at most `maximum`, spread by ± `jitter_percent`; `jitter` is a number
+    between -1 and 1 that says where in that spread. With the defaults: 60 s, 96 s, 154 s, 246 s, 300 s, each ± 40 %.
     """
     if in_a_row < 1:
         raise ValueError(f"a backoff follows the first ending or a later one, not number {in_a_row}")

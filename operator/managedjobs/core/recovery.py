@@ -14,7 +14,7 @@ from managedjobs.core.reasons import Reason
 QUICK = timedelta(seconds=10)
 """An attempt that was lost so soon after its start, or after it was up, got nothing done."""
 QUICK_LOSSES_IN_A_ROW = 3
-"""So many quick losses in a row, and the next attempt waits for a backoff, or they would follow each other for ever."""
+"""So many quick losses in a row, and the next attempt waits for a backoff: they could follow each other for ever."""
 
 
 @dataclass(frozen=True, slots=True)
