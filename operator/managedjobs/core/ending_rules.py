@@ -62,8 +62,10 @@ def _case(situation: Situation, report: Report) -> Case:
 def _counted(situation: Situation, case: Case) -> JobStatus:
     message = describe.cause(case.report, situation.number)
     status = end_attempt(situation.status, case.report, message + describe.last_line(case.report), situation.now)
+    own_fault = case.report.ending in PROGRAM_ENDINGS
     return replace(
         status,
+        exit_code=case.report.exit_code if own_fault else status.exit_code,
         failure_count=status.failure_count + counts_as_failure(case),
         launch_failure_count=status.launch_failure_count + 1 if counts_as_launch_failure(case) else 0,
     )
@@ -72,12 +74,12 @@ def _counted(situation: Situation, case: Case) -> JobStatus:
 def _failed(situation: Situation, status: JobStatus, report: Report, reason: Reason) -> WriteStatus:
     """The outcome; while pods still run, first the intent: they are stopped before the outcome is written."""
     text = _failure_text(situation, status, report, reason)
-    exit_code = report.exit_code if report.ending in PROGRAM_ENDINGS else None
+    exit_code = status.exit_code
     child = situation.own_child
     nothing_runs = situation.view.fresh if child is None else child.over or child.failed
     if nothing_runs:
         return situation.done(status, phase=Phase.FAILED, reason=reason, description=text, exit_code=exit_code)
-    intent = replace(status, reason=reason.value, description=text, exit_code=exit_code)
+    intent = replace(status, reason=reason.value, description=text)
     return situation.write(intent, Note(reason=reason.value, text=text, warning=True))
 
 
