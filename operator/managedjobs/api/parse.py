@@ -106,11 +106,11 @@ def _parse_status(status: wire.StatusWire) -> JobStatus:
         reason=status.reason,
         description=status.description,
         observed_generation=status.observed_generation,
-        conditions=tuple(_fields(Condition, c) for c in status.conditions),
+        conditions=tuple(as_fields(Condition, c) for c in status.conditions),
         schedule=_parse_schedule(status.schedule),
         controller=_parse_controller(status.controller),
-        current_attempt=(_fields(CurrentAttempt, status.current_attempt) if status.current_attempt else None),
-        attempts=tuple(_fields(AttemptRecord, a) for a in status.attempts),
+        current_attempt=(as_fields(CurrentAttempt, status.current_attempt) if status.current_attempt else None),
+        attempts=tuple(as_fields(AttemptRecord, a) for a in status.attempts),
         attempt_count=status.attempt_count,
         failure_count=status.failure_count,
         recovery_count=status.recovery_count,
@@ -139,7 +139,7 @@ def _parse_schedule(schedule: wire.ScheduleWire | None) -> Schedule:
 def _parse_controller(controller: wire.ControllerWire | None) -> ControllerRef | None:
     if controller is None or not controller.pod_uid:
         return None
-    return _fields(ControllerRef, controller)
+    return as_fields(ControllerRef, controller)
 
 
 def known(enum: type[E_], word: str, otherwise: E_) -> E_:
@@ -153,7 +153,7 @@ def known(enum: type[E_], word: str, otherwise: E_) -> E_:
 V = TypeVar("V")
 
 
-def _fields(value_type: type[V], source: wire.Wire) -> V:
+def as_fields(value_type: type[V], source: wire.Wire) -> V:
     """Build a value whose fields have the very names of the wire shape's."""
     return value_type(**{name: getattr(source, name) for name in source.__struct_fields__})
 

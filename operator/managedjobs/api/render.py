@@ -51,7 +51,7 @@ def render_status(status: JobStatus) -> dict[str, Json]:
             "reason": status.reason,
             "description": status.description,
             "observedGeneration": status.observed_generation,
-            "conditions": [_render_condition(c) for c in status.conditions] or None,
+            "conditions": [render_condition(c) for c in status.conditions] or None,
             "schedule": _render_schedule(status.schedule),
             "controller": _render_controller(status.controller) if status.controller else None,
             "currentAttempt": _render_current(status.current_attempt) if status.current_attempt else None,
@@ -75,7 +75,8 @@ def timestamp(moment: datetime | None) -> str | None:
     return None if moment is None else moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _render_condition(condition: Condition) -> Json:
+def render_condition(condition: Condition) -> Json:
+    """One entry of `status.conditions`."""
     return _present(
         {
             "type": condition.type,
