@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +10,7 @@ from tests.chart.helm import Helm, Rendered
 from tests.cluster import programs
 from tests.cluster.cache import Cache
 from tests.cluster.controlplane import ControlPlane, control_plane
+from tests.support.cluster_fixtures import Kubectl
 
 
 @pytest.fixture(scope="session")
@@ -39,7 +40,13 @@ def cluster() -> Iterator[ControlPlane]:
         yield plane
 
 
-@pytest.fixture(scope="session")
-def kubectl() -> Path:
-    """The kubectl that goes with the control plane."""
-    return programs.path_of("kubectl", Cache.default())
+@pytest.fixture(scope="module")
+def kubectl(cluster: ControlPlane) -> Kubectl:
+    """kubectl as the administrator of that control plane."""
+    return Kubectl(cluster.kubeconfig)
+
+
+@pytest.fixture(scope="module")
+def on_cluster(helm: Helm, cluster: ControlPlane) -> Helm:
+    """Helm as the administrator of that control plane."""
+    return replace(helm, kubeconfig=cluster.kubeconfig)

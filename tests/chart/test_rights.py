@@ -179,7 +179,11 @@ def test_an_account_that_is_neither_made_nor_named_is_refused(helm: Helm):
     [
         pytest.param("controllerNamespaces", {"managedjobs-controller-namespaces"}, id="controllers' namespaces"),
         pytest.param("operatorDryRun", {"managedjobs-operator-dry-run"}, id="dry run"),
-        pytest.param("leaderFence", {"managedjobs-leader-pods", "managedjobs-leader-grants"}, id="leader"),
+        pytest.param(
+            "leaderFence",
+            {"managedjobs-leader-pods", "managedjobs-leader-grants", "managedjobs-lease-watch"},
+            id="leader",
+        ),
         pytest.param("poolUse", {"managedjobs-pool-use"}, id="pool"),
         pytest.param("prioritize", {"managedjobs-prioritize"}, id="priority"),
     ],
@@ -199,4 +203,8 @@ def test_without_a_lease_no_controller_pod_is_made_but_status_writes_go_on(rende
         name: binding["spec"]["paramRef"]["parameterNotFoundAction"]
         for name, binding in bindings.items()
         if "paramRef" in binding["spec"]
-    } == {"managedjobs-leader-pods": "Deny", "managedjobs-leader-grants": "Allow"}
+    } == {
+        "managedjobs-leader-pods": "Deny",
+        "managedjobs-leader-grants": "Allow",
+        "managedjobs-lease-watch": "Allow",
+    }
