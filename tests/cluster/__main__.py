@@ -1,4 +1,4 @@
-"""`python3 -m tests.cluster VERB`: real clusters and images on this machine. Each verb can be given again at any time."""
+"""`python3 -m tests.cluster VERB`: real clusters and images on this machine. Verbs can be repeated at any time."""
 
 import argparse
 import sys

@@ -23,6 +23,8 @@ PACKAGES: Final = {
 """Debian package → the program by which it is known to be there, however it was installed."""
 
 _USELESS: Final = (
+    "usr/lib/x86_64-linux-gnu/gconv",
+    "usr/lib/aarch64-linux-gnu/gconv",
     "usr/share/doc",
     "usr/share/man",
     "usr/share/info",
@@ -71,7 +73,7 @@ def install_packages() -> None:
 
 def bootstrap(root: Path, packages: Sequence[str], log: Path) -> None:
     """Fills a folder with a minimal Debian and these packages; does nothing if that was done before."""
-    wanted = f"{versions.DEBIAN}: {' '.join(sorted(packages))}\n"
+    wanted = f"{versions.DEBIAN}: {' '.join(sorted(packages))}\nwithout: {' '.join(_USELESS)}\n"
     stamp = root.parent / f"{root.name}.is"
     if stamp.exists() and stamp.read_text() == wanted:
         return
