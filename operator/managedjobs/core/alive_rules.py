@@ -7,6 +7,7 @@ from dataclasses import replace
 from managedjobs.core import describe
 from managedjobs.core.attempts import record_of
 from managedjobs.core.controller_view import ChildJob, Pod
+from managedjobs.core.create_rules import discard
 from managedjobs.core.ending_rules import end
 from managedjobs.core.endings import Ending, Report
 from managedjobs.core.launch_rules import ending_step, park
@@ -14,7 +15,7 @@ from managedjobs.core.observe import pods_of
 from managedjobs.core.phases import Phase, ScheduleState
 from managedjobs.core.reasons import Reason
 from managedjobs.core.situation import Situation, earliest
-from managedjobs.core.steps import DeleteChildJob, Look, Step, Wait
+from managedjobs.core.steps import Look, Step, Wait
 from managedjobs.core.stopping_rules import recheck, remove_lost_pod
 
 
@@ -36,7 +37,7 @@ def between_attempts(situation: Situation) -> Step:
     """
     child = situation.own_child
     if child is not None and not child.deleting:
-        return DeleteChildJob(uid=child.uid)
+        return discard(situation, child)
     lost = remove_lost_pod(situation)
     if lost is not None:
         return lost

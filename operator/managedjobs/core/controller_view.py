@@ -129,7 +129,7 @@ class ChildJob:
 
     def made_for(self, job_uid: str) -> bool:
         """Whether it is the child Job of that ManagedJob, also after it was orphaned."""
-        return job_uid in (self.owner_uid, self.job_uid)
+        return bool(job_uid) and job_uid in (self.owner_uid, self.job_uid)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ def clear_name(situation: Situation, child: ChildJob, until: datetime | None) ->
     """What to do about a Job of the job's name that is not the child Job of the current attempt."""
     if child.made_for(situation.job.uid):
         if not child.deleting:
-            return DeleteChildJob(uid=child.uid)
+            return discard(situation, child)
         return _wait_for_old_pods(situation, until)
     if child.deleting or child.owner_is_managed_job:
         what = f"the child Job {child.name}"
@@ -36,6 +36,16 @@ def clear_name(situation: Situation, child: ChildJob, until: datetime | None) ->
     if not situation.view.fresh:
         return Look()
     return _name_taken(situation, "Job", child.name)
+
+
+def discard(situation: Situation, child: ChildJob) -> Step:
+    """Delete the child Job of an attempt that has ended.
+
+    One of a later attempt than the status knows means that the status is old news: another controller made it.
+    """
+    if child.attempt is not None and child.attempt > situation.number:
+        return Wait() if situation.view.fresh else Look()
+    return DeleteChildJob(uid=child.uid)
 
 
 def create(situation: Situation, until: datetime | None) -> Step:

@@ -57,10 +57,12 @@ def decide_step(view: View, me: Me, now: datetime) -> Step:
 
 def _after_the_job(view: View, me: Me) -> Step:
     """The job is gone, perhaps without its child Job (`--cascade=orphan`): nobody else would end that."""
+    if not view.fresh:
+        return Look()
     child = view.child
     if child is not None and child.made_for(me.job_uid) and not child.deleting:
         return DeleteChildJob(uid=child.uid)
-    return Exit(why="the job is gone") if view.fresh else Look()
+    return Exit(why="the job is gone")
 
 
 def _tidy(view: View, me: Me) -> Step:

@@ -114,13 +114,14 @@ def invalid_image(pods: Iterable[Pod]) -> tuple[Pod, Container] | None:
     return next(((p, c) for p in pods for c in p.containers if c.waiting_reason == INVALID_IMAGE_NAME), None)
 
 
-def wants_events(view: View, now: datetime) -> bool:
-    """Whether the Events of the child Job are worth a read: pods are missing, and only they can say why."""
+def events_due(view: View) -> datetime | None:
+    """From when on the Events of the child Job are worth a read: only they say why pods are missing. None: never."""
     if view.job is None or view.child is None or view.child.suspended or view.child.over:
-        return False
-    since = max(view.child.created, view.child.resumed_at or view.child.created)
+        return None
     known = {pod.index for pod in pods_of(view.child, view.pods)} | view.child.completed_indexes
-    return len(known) < view.job.spec.replicas and now - since >= EVENTS_WORTH_READING_AFTER
+    if len(known) >= view.job.spec.replicas:
+        return None
+    return max(view.child.created, view.child.resumed_at or view.child.created) + EVENTS_WORTH_READING_AFTER
 
 
 def nodes_to_ask(view: View, now: datetime) -> frozenset[str]:
