@@ -106,6 +106,23 @@ class Cluster:
                     docker.stop(self.cache)
         self.kubeconfig.unlink(missing_ok=True)
 
+    def kill_node(self, node: str) -> None:
+        """Ends a node at once, as a power cut would; it is NotReady after about 50 s."""
+        self._engine().docker("kill", node)
+
+    def start_node(self, node: str) -> None:
+        """Brings a node that was killed back; returns when it is ready."""
+        self._engine().docker("start", node)
+        if not self.kubectl(
+            "wait", "--for=condition=Ready", f"node/{node}", f"--timeout={READY_SECONDS}s", timeout=READY_SECONDS
+        ):
+            raise ClusterError(f"{node} is not ready after {READY_SECONDS} s; {self._diagnosis()}")
+
+    def _engine(self) -> Engine:
+        if engine := docker.present(self.cache):
+            return engine
+        raise ClusterError(f"kind cluster {self.name} is not up (python3 -m tests.cluster kind up)")
+
     def _bring_up(self, engine: Engine, workers: int | None) -> None:
         seen = self._look(engine)
         match decide(seen, self.name, workers):

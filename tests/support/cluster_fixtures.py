@@ -2,6 +2,7 @@
 
 - `control_plane`: path of the kubeconfig of a real control plane without nodes, one per session.
 - `kind_cluster`: path of the kubeconfig of the kind cluster, brought up if it is not.
+- `kind_image`: name of the project's image, built from the checkout and loaded into the kind cluster.
 - `cluster_kubeconfig`: the one of the two that fits the test: kind for tests marked `kind`, else the control plane.
 - `kubectl`: runs kubectl against that one.   - `namespace`: a fresh namespace there, deleted after the test.
 """
@@ -15,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from tests.cluster import controlplane, programs
+from tests.cluster import controlplane, loading, programs
+from tests.cluster import image as images
 from tests.cluster.cache import Cache
 from tests.cluster.console import wait_until
 from tests.cluster.kind import DEFAULT_NAME, Cluster
@@ -68,6 +70,16 @@ def control_plane() -> Iterator[Path]:
 def kind_cluster() -> Path:
     """The kubeconfig of the kind cluster; one that runs already is used, with its number of workers, and stays up."""
     return Cluster(DEFAULT_NAME, Cache.default()).up(workers=None)
+
+
+@pytest.fixture(scope="session")
+def kind_image(kind_cluster: Path) -> str:
+    """The image of the checkout as it is now, built and on every node; the one for examples is there as well."""
+    cluster = Cluster(DEFAULT_NAME, Cache.default())
+    assert cluster.kubeconfig == kind_cluster
+    built = [image.name for image in images.build(cluster.cache)]
+    loading.load(cluster, built)
+    return built[0]
 
 
 @pytest.fixture
