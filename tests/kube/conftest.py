@@ -8,7 +8,11 @@ import pytest
 from managedjobs.kube.client import Client
 from managedjobs.kube.credentials import load_credentials
 from managedjobs.kube.transport import Options
+from tests.cluster.console import wait_until
+from tests.support.cluster_fixtures import Kubectl
 from tests.support.fake_api import FakeApi
+
+CRD = Path(__file__).parents[2] / "crds" / "managedjobs.yaml"
 
 QUICK = Options(
     request_timeout=0.3,
@@ -39,3 +43,13 @@ async def real(control_plane: Path) -> AsyncIterator[Client]:
     """A client of the real control plane."""
     async with Client(load_credentials({"KUBECONFIG": str(control_plane)})) as ready:
         yield ready
+
+
+@pytest.fixture(scope="session")
+def managed_jobs_served(control_plane: Path) -> None:
+    """The real control plane serves ManagedJobs."""
+    kubectl = Kubectl(control_plane)
+    kubectl("apply", "-f", str(CRD))
+    wait_until(
+        lambda: kubectl("get", "managedjobs", "-A", check=False).returncode == 0, "ManagedJobs are served", timeout=60
+    )

@@ -29,7 +29,7 @@ class Cache(Generic[T]):
 
     def __init__(self, on_change: OnChange[T] | None = None) -> None:
         self.objects: dict[Key, T] = {}
-        self._on_change: OnChange[T] = on_change or _ignore
+        self._on_change: OnChange[T] = _ignore if on_change is None else on_change
         self._horizon = ""  # the resourceVersion up to which lists and events have told us everything
 
     def get(self, namespace: str, name: str) -> T | None:

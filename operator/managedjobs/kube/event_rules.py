@@ -8,8 +8,8 @@ from managedjobs.kube.objects import ObjectRef, micro_time
 
 EventKind = Literal["Normal", "Warning"]
 
-MAX_NOTE = 1024  # characters; the API server refuses longer ones
-_MAX_SHORT = 128  # characters of reason and action
+MAX_NOTE = 1024  # bytes of UTF-8, whatever the server's refusal says of characters
+_MAX_SHORT = 128  # bytes of reason, action and instance
 _MAX_NAME = 253
 
 
@@ -25,7 +25,16 @@ class Note(NamedTuple):
 
 def note(regarding: ObjectRef, kind: EventKind, reason: str, text: str, action: str) -> Note:
     """A note, cut to the lengths that the API server takes."""
-    return Note(regarding, kind, one_line(reason, _MAX_SHORT), one_line(text, MAX_NOTE), one_line(action, _MAX_SHORT))
+    return Note(regarding, kind, _cut(reason, _MAX_SHORT), _cut(text, MAX_NOTE), _cut(action, _MAX_SHORT))
+
+
+def _cut(text: str, limit: int) -> str:
+    """`text` on one line, in at most `limit` bytes of UTF-8, never ending in half a character."""
+    flat = one_line(text, limit)
+    if len(flat.encode()) <= limit:
+        return flat
+    ellipsis = "…"
+    return flat.encode()[: limit - len(ellipsis.encode())].decode("utf-8", "ignore") + ellipsis
 
 
 def event_namespace(regarding: ObjectRef) -> str:
@@ -54,7 +63,7 @@ def event_body(told: Note, name: str, happened_at: datetime, component: str, ins
         "action": told.action,
         "regarding": regarding,
         "reportingController": component,
-        "reportingInstance": one_line(instance, _MAX_SHORT),
+        "reportingInstance": _cut(instance, _MAX_SHORT),
     }
 
 

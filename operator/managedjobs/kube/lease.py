@@ -134,7 +134,8 @@ class Elector:
             self.last_error = str(error) or "no answer in time"
             logger.warning(what, extra={"error": self.last_error})
             return False
-        self.last_error = None
+        if done:
+            self.last_error = None
         return done
 
     async def _acquire(self) -> bool:
@@ -177,11 +178,14 @@ class Elector:
         except Conflict:
             # Either another took it, or our own write whose answer was lost, or somebody labelled it.
             await self._read()
-            if self._lease is None or self._lease.spec.holder_identity != str(self.identity):
+            if self._lease is None or not self._is_ours(self._lease):
                 return self._lose("the lease is in other hands")
             await self._patch(self._lease, {"renewTime": self._now()})
         self._renewed_at = sent_at
         return True
+
+    def _is_ours(self, lease: _Lease) -> bool:
+        return lease.spec.holder_identity == str(self.identity) and lease.spec.lease_transitions == self.term
 
     async def _read(self) -> None:
         try:
