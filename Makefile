@@ -53,6 +53,7 @@ format: venv ## Format the code and mend what can be mended by machine
 generate: venv ## Write again what is made from sources: CRDs, tables in the docs
 	$(BIN)/python crds/generate.py
 	$(BIN)/python -m tests.guards.reasons_table
+	$(BIN)/python -m tests.chart.readme
 
 ##@ Set it up
 venv: $(VENV)/.ready ## The virtual environment with everything that the checks need

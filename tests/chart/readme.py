@@ -45,6 +45,7 @@ helm uninstall managedjobs --namespace managedjobs-system
 | | release namespace | controller pods, the Lease |
 | ServiceAccount `RELEASE-controller` | where ManagedJobs are run | ManagedJobs; child Jobs, pods, logs |
 | | | Services, Events |
+| | cluster | one node at a time, to see whether it is lost |
 | ClusterRole `RELEASE-view` | added to `view`, `edit`, `admin` | read ManagedJobs |
 | ClusterRole `RELEASE-edit` | added to `edit`, `admin` | submit, change and delete ManagedJobs; never their status |
 | ClusterRole `RELEASE-pool-reader` | by value | read ControllerPools |

@@ -48,13 +48,15 @@ def test_the_default_pool_of_the_chart_is_one_that_the_api_server_takes(kubectl:
         pytest.param(OPERATOR, ["create", "pods"], "default", False, id="operator makes no pods elsewhere"),
         pytest.param(OPERATOR, ["list", "pods"], "default", False, id="operator watches no pods of users"),
         pytest.param(OPERATOR, ["get", "secrets"], NAMESPACE, False, id="operator reads no secrets"),
-        pytest.param(OPERATOR, ["update", "lease/managedjobs-operator"], NAMESPACE, True, id="operator's own Lease"),
-        pytest.param(OPERATOR, ["update", "lease/another"], NAMESPACE, False, id="no other Lease for the operator"),
+        pytest.param(OPERATOR, ["patch", "lease/managedjobs-operator"], NAMESPACE, True, id="operator's own Lease"),
+        pytest.param(OPERATOR, ["patch", "lease/another"], NAMESPACE, False, id="no other Lease for the operator"),
         pytest.param(CONTROLLER, ["create", "jobs.batch"], "default", True, id="controller makes child Jobs"),
         pytest.param(CONTROLLER, ["patch", JOBS, "--subresource=status"], "default", True, id="controller: status"),
         pytest.param(CONTROLLER, ["patch", JOBS], "default", False, id="controller leaves specs alone"),
         pytest.param(CONTROLLER, ["create", "pods"], "default", False, id="controller makes no pods"),
         pytest.param(CONTROLLER, ["get", "secrets"], "default", False, id="controller reads no secrets"),
+        pytest.param(CONTROLLER, ["get", "node/any"], "default", True, id="controller looks at one node"),
+        pytest.param(CONTROLLER, ["list", "nodes"], "default", False, id="controller watches no nodes"),
     ],
 )
 def test_the_api_server_grants(kubectl: Kubectl, account: str, asked: list[str], where: str, allowed: bool):

@@ -1,10 +1,13 @@
 """The operator's Deployment and what stands around it."""
 
+from collections import UserDict
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from managedjobs.api.controller_manifest import ControllerSettings
+from managedjobs.settings import Settings, read_settings
 from tests.chart.helm import Helm, HelmError, Rendered
 from tests.chart.readme import CHART
 
@@ -62,50 +65,93 @@ def test_every_pod_and_container_is_hardened(render: Render):
             assert "memory" in container["resources"]["limits"]
 
 
-def test_the_operator_is_told_all_its_settings(render: Render):
+class Watched(UserDict[str, str]):
+    """An environment that remembers what was asked for."""
+
+    def __init__(self, variables: dict[str, str]) -> None:
+        super().__init__(variables)
+        self.asked: set[str] = set()
+
+    def get(self, key: str, default: Any = None) -> Any:  # noqa: ANN401 -- the signature of Mapping.get
+        self.asked.add(key)
+        return super().get(key, default)
+
+
+def told(rendered: Rendered) -> Watched:
+    return Watched({**rendered.env, "MANAGEDJOBS_POD_NAME": "managedjobs-operator-x"})
+
+
+def test_every_variable_that_the_operator_reads_is_set_and_no_other(render: Render):
+    environment = told(render())
+    read_settings(environment)
+    assert environment.asked == {name for name in environment if name.startswith("MANAGEDJOBS_")}
+
+
+def test_the_operator_understands_what_the_chart_tells_it_by_default(render: Render):
+    assert read_settings(told(render())) == Settings(
+        pod_name="managedjobs-operator-x",
+        default_pool={"capacity": {"cpu": 2, "memory": "7700Mi"}},
+        controller=ControllerSettings(image="managedjobs:0.1.0", image_pull_policy="IfNotPresent"),
+    )
+
+
+def test_the_operator_understands_values_of_ones_own(render: Render):
     rendered = render(
         {
             "image": {"registry": "registry.example", "pullPolicy": "Always"},
             "imagePullSecrets": [{"name": "one"}, {"name": "two"}],
             "workloadNamespaces": ["team-a", "team-b"],
             "propagate": ["team", "example.com/cost"],
+            "retention": {"keepJobs": False},
             "logLevel": "debug",
             "logFormat": "json",
+            "defaultPool": {"capacity": None, "launchesPerCPU": 0.5, "memoryPerJob": "1Gi", "paused": True},
             "metrics": {"port": 9000},
-            "operator": {"healthPort": 9001, "extraEnv": [{"name": "TZ", "value": "UTC"}]},
-            "controller": {"priorityClassName": "high", "resources": {"requests": {"cpu": "20m", "memory": "40Mi"}}},
-            "proxy": {"httpProxy": "http://p:1", "httpsProxy": "http://p:2", "noProxy": "10.96.0.0/12"},
-        }
+            "operator": {"healthPort": 9001},
+            "controller": {"priorityClassName": "high", "resources": {"requests": {"cpu": 0, "memory": "40Mi"}}},
+        },
+        release="mine",
+        namespace="elsewhere",
     )
-    assert rendered.env.pop("MANAGEDJOBS_DEFAULT_POOL")
-    assert {k: v for k, v in rendered.env.items() if k != "MANAGEDJOBS_DEFAULT_POOL"} == {
-        "MANAGEDJOBS_NAMESPACE": "managedjobs-system",
-        "MANAGEDJOBS_LEASE_NAME": "managedjobs-operator",
-        "MANAGEDJOBS_IMAGE": "registry.example/managedjobs:0.1.0",
-        "MANAGEDJOBS_IMAGE_PULL_POLICY": "Always",
-        "MANAGEDJOBS_IMAGE_PULL_SECRETS": "one,two",
-        "MANAGEDJOBS_CONTROLLER_SERVICE_ACCOUNT": "managedjobs-controller",
-        "MANAGEDJOBS_CONTROLLER_PRIORITY_CLASS": "high",
-        "MANAGEDJOBS_CONTROLLER_CPU_REQUEST": "20m",
-        "MANAGEDJOBS_CONTROLLER_MEMORY_REQUEST": "40Mi",
-        "MANAGEDJOBS_WORKLOAD_NAMESPACES": "team-a,team-b",
-        "MANAGEDJOBS_HEALTH_PORT": "9001",
-        "MANAGEDJOBS_METRICS_PORT": "9000",
-        "MANAGEDJOBS_PROPAGATE_LABELS": "team,example.com/cost",
-        "MANAGEDJOBS_KEEP_JOBS": "true",
-        "MANAGEDJOBS_LOG_LEVEL": "debug",
-        "MANAGEDJOBS_LOG_FORMAT": "json",
-        "HTTP_PROXY": "http://p:1",
-        "HTTPS_PROXY": "http://p:2",
-        "NO_PROXY": "10.96.0.0/12",
-        "TZ": "UTC",
-    }
+    assert read_settings(told(rendered)) == Settings(
+        namespace="elsewhere",
+        pod_name="managedjobs-operator-x",
+        lease_name="mine-managedjobs-operator",
+        workload_namespaces=("team-a", "team-b"),
+        default_pool={"launchesPerCPU": 0.5, "memoryPerJob": "1Gi", "paused": True},
+        health_port=9001,
+        metrics_port=9000,
+        log_level="debug",
+        log_format="json",
+        controller=ControllerSettings(
+            namespace="elsewhere",
+            image="registry.example/managedjobs:0.1.0",
+            image_pull_policy="Always",
+            image_pull_secrets=("one", "two"),
+            service_account="mine-managedjobs-controller",
+            priority_class="high",
+            cpu_request="0",
+            memory_request="40Mi",
+            propagate_labels=("team", "example.com/cost"),
+            keep_jobs=False,
+            log_level="debug",
+            log_format="json",
+        ),
+    )
+    assert rendered.pod["imagePullSecrets"] == [{"name": "one"}, {"name": "two"}]
+    (container,) = rendered.pod["containers"]
+    assert {p["name"]: p["containerPort"] for p in container["ports"]} == {"health": 9001, "metrics": 9000}
+
+
+def test_the_operator_program_is_run_under_the_name_of_its_pod_and_with_what_else_the_values_add(render: Render):
+    proxy = {"httpProxy": "http://p:1", "httpsProxy": "http://p:2", "noProxy": "10.96.0.0/12"}
+    rendered = render({"proxy": proxy, "operator": {"extraEnv": [{"name": "TZ", "value": "UTC"}]}})
     (container,) = rendered.pod["containers"]
     assert container["args"] == ["operator"]
     names = {entry["name"]: entry.get("valueFrom") for entry in container["env"]}
     assert names["MANAGEDJOBS_POD_NAME"] == {"fieldRef": {"fieldPath": "metadata.name"}}
-    assert {p["name"]: p["containerPort"] for p in container["ports"]} == {"health": 9001, "metrics": 9000}
-    assert rendered.pod["imagePullSecrets"] == [{"name": "one"}, {"name": "two"}]
+    added = {"HTTP_PROXY": "http://p:1", "HTTPS_PROXY": "http://p:2", "NO_PROXY": "10.96.0.0/12", "TZ": "UTC"}
+    assert added.items() <= rendered.env.items()
 
 
 @pytest.mark.parametrize(

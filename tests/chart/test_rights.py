@@ -40,11 +40,11 @@ NEEDED: dict[str, dict[str, set[Right]]] = {
         RELEASE: {
             *product([""], ["pods"], ["get", "list", "watch", "create", "delete"]),
             ("", "serviceaccounts", "get"),
-            *product(["coordination.k8s.io"], ["leases"], ["create", "get", "update", "patch"]),
+            *product(["coordination.k8s.io"], ["leases"], ["create", "get", "patch"]),
         },
     },
     CONTROLLER: {
-        EVERYWHERE: set(),
+        EVERYWHERE: {("", "nodes", "get")},
         "jobs": {
             *product([MJ], ["managedjobs"], ["get", "list", "watch"]),
             (MJ, "managedjobs/status", "patch"),
@@ -52,8 +52,8 @@ NEEDED: dict[str, dict[str, set[Right]]] = {
             *product(["batch"], ["jobs"], ["get", "list", "watch", "create", "patch", "delete"]),
             *product([""], ["pods"], ["get", "list", "watch", "delete"]),
             ("", "pods/log", "get"),
-            *product([""], ["services"], ["get", "create", "delete"]),
-            *product(["events.k8s.io"], ["events"], ["get", "list", "create", "patch"]),
+            *product([""], ["services"], ["get", "create"]),
+            *product(["events.k8s.io"], ["events"], ["list", "create", "patch"]),
         },
         RELEASE: set(),
     },
