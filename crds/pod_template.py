@@ -30,7 +30,7 @@ _SPECIAL: dict[str, Schema] = {
         "type": "object",
         "properties": {
             "annotations": {**_STRING_MAP, "description": "Annotations of the object made from this template."},
-            "creationTimestamp": {"type": "string", "nullable": True, "description": "Ignored."},
+            "creationTimestamp": {"x-kubernetes-preserve-unknown-fields": True, "description": "Ignored."},
             "labels": {**_STRING_MAP, "description": "Labels of the object made from this template."},
             "name": {"type": "string", "description": "Ignored: pods are named after the ManagedJob."},
         },

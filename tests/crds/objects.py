@@ -1,8 +1,10 @@
 """Builders of the objects that the tests send, and the sources of the CRDs as Python values."""
 
+import importlib.util
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import yaml
@@ -54,6 +56,16 @@ def source(name: str) -> Manifest:
     crd: Manifest = yaml.safe_load((CRDS / "source" / name).read_text("utf-8"))
     schema: Manifest = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     return schema
+
+
+def program(name: str) -> ModuleType:
+    """A module of `crds/`, which is a folder of scripts and no package."""
+    spec = importlib.util.spec_from_file_location(f"crds_{name}", CRDS / f"{name}.py")
+    if spec is None or spec.loader is None:
+        raise ImportError(f"crds/{name}.py can't be loaded")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def fields(schema: Manifest, path: str = "") -> Iterator[tuple[str, Manifest]]:

@@ -62,11 +62,11 @@ class Server:
         command = ("patch", kind, *names, "-n", self.namespace, "--subresource=status", "--type=merge", "-p", body)
         return self.kubectl(*command, *flags, check=False).stderr
 
-    def get(self, kind: str, name: str) -> Manifest:
+    def get(self, kind: str, name: str, *flags: str) -> Manifest:
         """The object as it is stored."""
-        found: Manifest = self.kubectl.get(kind, name, "-n", self.namespace)
+        found: Manifest = self.kubectl.get(kind, name, "-n", self.namespace, *flags)
         return found
 
-    def delete(self, kind: str, *names: str) -> None:
-        """Deletes objects."""
-        self.kubectl("delete", kind, *names, "-n", self.namespace, "--wait=false")
+    def clear(self) -> None:
+        """Deletes all jobs of the namespace, in one request."""
+        self.kubectl("delete", "--raw", f"/apis/managedjobs.dev/v1alpha1/namespaces/{self.namespace}/managedjobs")

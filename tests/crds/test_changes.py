@@ -31,7 +31,7 @@ def answers(server: Server) -> Iterator[Answers]:
         for when in ("waiting", "started")
     ]
     yield {change.sentence: (said[0][n], said[1][n]) for n, change in enumerate(CHANGES)}
-    server.delete("mj", *waiting, *started)
+    server.clear()
 
 
 @pytest.mark.parametrize("change", AFTER_START, ids=[change.sentence for change in AFTER_START])
@@ -57,7 +57,7 @@ def test_at_any_time_one_may_change(answers: Answers, change: Change) -> None:
 def test_the_one_who_takes_over_may_name_itself_while_the_spec_stays(server: Server) -> None:
     server.store(job(TEMPLATE, "takeover"))
     said = [server.patch_status("mj", ["takeover"], {"controller": {"podUID": uid}}) for uid in ("1", "2")]
-    server.delete("mj", "takeover")
+    server.clear()
     assert said == ["", ""]
 
 
@@ -65,7 +65,7 @@ def test_labels_of_a_started_job_may_change(server: Server) -> None:
     server.store(job(SHORT, "labelled"))
     server.patch_status("mj", ["labelled"], {"controller": {"podUID": "1"}})
     said = server.refusal(job(SHORT, "labelled", labels={"team": "research"}))
-    server.delete("mj", "labelled")
+    server.clear()
     assert said == ""
 
 
@@ -73,5 +73,5 @@ def test_a_refused_change_names_its_field_to_programs_too(server: Server) -> Non
     server.store(job(SHORT, "named"))
     server.patch_status("mj", ["named"], {"controller": {"podUID": "1"}})
     said = server.refusal(job(put(SHORT, "image", "python"), "named"))
-    server.delete("mj", "named")
+    server.clear()
     assert "spec.image: Forbidden: spec.image can't change after the start" in said
