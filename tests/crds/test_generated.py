@@ -92,7 +92,16 @@ def test_the_chart_has_the_same_crd(name: str, keep: bool) -> None:
 def _rendered(name: str, values: Manifest) -> Any:  # noqa: ANN401 -- whatever YAML holds
     helm = programs.path_of("helm", Cache.default())
     template = Path("templates") / "crds" / name
-    command = [helm, "template", CHART, "--kube-version=1.36.0", "--show-only", template, "--values", "-"]
+    command: list[str | Path] = [
+        helm,
+        "template",
+        CHART,
+        "--kube-version=1.36.0",
+        "--show-only",
+        template,
+        "--values",
+        "-",
+    ]
     done = subprocess.run(command, input=json.dumps(values), capture_output=True, text=True, check=True)
     return yaml.load(done.stdout, yaml.CSafeLoader)
 
