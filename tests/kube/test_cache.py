@@ -47,7 +47,7 @@ class Told:
 
 def test_a_list_tells_what_came_changed_and_went() -> None:
     told = Told()
-    cache = Cache(told)
+    cache: Cache[Item] = Cache(told)
     cache.replace(listing(10, item("kept", 1), item("changed", 2), item("gone", 3)))
     told.lines.clear()
     cache.replace(listing(20, item("kept", 1), item("changed", 12), item("new", 15)))
@@ -56,7 +56,7 @@ def test_a_list_tells_what_came_changed_and_went() -> None:
 
 def test_an_object_made_anew_under_its_name_goes_and_comes() -> None:
     told = Told()
-    cache = Cache(told)
+    cache: Cache[Item] = Cache(told)
     cache.replace(listing(10, item("x", 5, "first")))
     cache.replace(listing(20, item("x", 15, "second")))
     assert told.lines == ["+x@5", "-x@5", "+x@15"]
@@ -106,7 +106,7 @@ def test_the_late_deletion_of_a_predecessor_leaves_the_successor() -> None:
 
 def test_a_server_restored_from_a_backup_is_believed() -> None:
     told = Told()
-    cache = Cache(told)
+    cache: Cache[Item] = Cache(told)
     cache.replace(listing(100, item("back", 90), item("lost", 80)))
     told.lines.clear()
     cache.replace(listing(50, item("back", 40)))
@@ -146,7 +146,7 @@ STEPS = st.lists(
 def test_after_the_last_event_the_cache_is_what_the_server_has(steps: list[tuple[str, str, int]]) -> None:
     """A model: one server, a watch that lags and breaks, and answers to our own writes that come at any time."""
     told = Told()
-    cache = Cache(told)
+    cache: Cache[Item] = Cache(told)
     server: dict[str, Item] = {}
     pending: list[WatchEvent[Item]] = []
     answers: list[Item] = []

@@ -23,7 +23,7 @@ async def start(client: Client) -> AsyncIterator[Start]:
     tasks: list[asyncio.Task[None]] = []
 
     def begin(*, running: bool = True, **options: int) -> EventRecorder:
-        recorder = EventRecorder(client, "managedjobs-operator", "operator-1", **options)  # type: ignore[arg-type] # ints
+        recorder = EventRecorder(client, "managedjobs-operator", "operator-1", **options)
         if running:
             tasks.append(asyncio.create_task(recorder.run()))
         return recorder

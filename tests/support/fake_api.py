@@ -15,7 +15,7 @@ from aiohttp import web
 from managedjobs.kube.credentials import Credentials, TokenSource
 from tests.support.fake_store import Change, FakeStore, Object, Refusal, matches_selector
 
-Fault = Callable[[web.Request], Awaitable[web.StreamResponse | None]]
+Fault = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,6 @@ class _Watch:
     namespace: str
     selector: str
     lines: "asyncio.Queue[bytes | None]" = field(default_factory=asyncio.Queue)  # None: cut the connection
-    request: web.Request | None = None
 
 
 @dataclass
@@ -113,24 +112,18 @@ class FakeApi:
 
     def cut(self, method: str, *, times: int = 1, done: bool = False) -> None:
         """Break the connection instead of answering; with `done` after the request took effect."""
-
-        async def fault(request: web.Request) -> web.StreamResponse:
-            if done:
-                await self._handle(request)
-            return _cut(request)
-
-        self._planned.append(_Planned(method, times, fault))
+        self._planned.append(_Planned(method, times, lambda request: self._break(request, done=done)))
 
     def hang(self, method: str, *, times: int = 1, done: bool = False) -> None:
         """Never answer; with `done` after the request took effect."""
+        self._planned.append(_Planned(method, times, lambda request: self._break(request, done=done, hang=True)))
 
-        async def fault(request: web.Request) -> web.StreamResponse:
-            if done:
-                await self._handle(request)
+    async def _break(self, request: web.Request, *, done: bool, hang: bool = False) -> web.StreamResponse:
+        if done:
+            await self._handle(request)
+        if hang:
             await self._released.wait()
-            return _cut(request)
-
-        self._planned.append(_Planned(method, times, fault))
+        return _cut(request)
 
     def cut_watches(self) -> None:
         """Break all open watches."""
@@ -161,9 +154,7 @@ class FakeApi:
         for planned in self._planned:
             if planned.method == kind and planned.times > 0:
                 planned.times -= 1
-                answer = await planned.fault(request)
-                if answer is not None:
-                    return answer
+                return await planned.fault(request)
         if self.token is not None and request.headers.get("Authorization") != f"Bearer {self.token}":
             return _status(401, "Unauthorized", "Unauthorized")
         try:
@@ -182,9 +173,8 @@ class FakeApi:
             case "PATCH":
                 return web.json_response(self.store.patch(collection, namespace, name, body))
             case "DELETE":
-                return web.json_response(
-                    self.store.delete(collection, namespace, name, body.get("preconditions") or {})
-                )
+                expected = body.get("preconditions") or {}
+                return web.json_response(self.store.delete(collection, namespace, name, expected))
             case _ if name:
                 return web.json_response(self.store.get(collection, namespace, name))
             case _ if request.query.get("watch"):
@@ -208,7 +198,7 @@ class FakeApi:
         return web.json_response({"metadata": metadata, "items": items[start : start + limit]})
 
     async def _watch(self, request: web.Request, collection: str, namespace: str) -> web.StreamResponse:
-        watch = _Watch(collection, namespace, request.query.get("labelSelector", ""), request=request)
+        watch = _Watch(collection, namespace, request.query.get("labelSelector", ""))
         for change in self.store.changes_since(int(request.query["resourceVersion"]), collection):
             _tell(watch, change)
         response = web.StreamResponse()
