@@ -50,7 +50,7 @@ RECIPES: Final[dict[str, Recipe]] = {
     "helm": Recipe("helm.sh/helm/v3/cmd/helm", versions.HELM),
     "kind": Recipe("sigs.k8s.io/kind", versions.KIND),
     "crictl": Recipe("sigs.k8s.io/cri-tools/cmd/crictl", versions.CRICTL, for_node=True),
-    "coredns": Recipe("github.com/coredns/coredns", versions.COREDNS, for_node=True),
+    "coredns": Recipe(".", versions.COREDNS, "coredns", for_node=True),
     "containerd": _containerd("containerd"),
     "ctr": _containerd("ctr"),
     "containerd-shim-runc-v2": _containerd("containerd-shim-runc-v2"),
