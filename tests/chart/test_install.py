@@ -1,5 +1,6 @@
 """Install, upgrade, uninstall and install again on a real API server: what goes, and what stays."""
 
+import textwrap
 from collections.abc import Iterator
 
 import pytest
@@ -46,6 +47,13 @@ def test_the_api_server_takes_the_chart_in_a_dry_run(on_cluster: Helm, kubectl: 
     shown = on_cluster.run("install", RELEASE, str(CHART), *IN_RELEASE, "--dry-run=server", values=everything)
     assert "STATUS: pending-install" in shown
     assert "deleting the CustomResourceDefinition managedjobs.managedjobs.dev deletes EVERY ManagedJob" in shown
+
+
+def test_the_notes_end_with_a_first_job_that_works_as_it_stands(installed: Helm, kubectl: Kubectl):
+    notes = installed.run("get", "notes", RELEASE, *IN_RELEASE)
+    assert "rollout status deployment/managedjobs-operator" in notes
+    indented = notes.partition("<<'JOB'\n")[2].partition("  JOB\n")[0]
+    kubectl("create", "-n", "default", "--dry-run=server", "-f", "-", input=textwrap.dedent(indented))
 
 
 def test_jobs_and_crds_outlive_an_uninstall_and_a_new_installation_takes_them_over(installed: Helm, kubectl: Kubectl):
