@@ -33,10 +33,10 @@ helm uninstall managedjobs --namespace managedjobs-system
 - **Uninstall**: the operator and the controller pods go. ManagedJobs, their child Jobs and pods, ControllerPools and
   the CustomResourceDefinitions stay (`crds.keep`); a re-install with the same release name and namespace goes on with
   them.
-- **Also left by an uninstall**: the Lease, and the policy `RELEASE-lease-watch`, which decides nothing. It keeps the API
-  server watching Leases (kubernetes/kubernetes#130887). Whoever removes it too and installs again may see all controller
-  pods refused ("no params found", or "created by the present leader only") until the API server is restarted; set
-  `policies.leaderFence` to false until then.
+- **Also left by an uninstall**: the Lease, and the policy `RELEASE-lease-watch`, which decides nothing. It keeps the
+  API server watching Leases (kubernetes/kubernetes#130887). Whoever removes it too and installs again may see all
+  controller pods refused ("no params found", or "created by the present leader only") until the API server is
+  restarted; set `policies.leaderFence` to false until then.
 - **Warning**: deleting the CustomResourceDefinition `managedjobs.managedjobs.dev` deletes every ManagedJob in the
   cluster, its child Jobs and their pods.
 
