@@ -40,6 +40,8 @@ class PoolFacts:
     limits: PoolLimits | None
     has_room: bool = True
     """False while a controller pod of the pool can't be scheduled."""
+    refusal: str = ""
+    """Why the API server lately refused a controller pod of the pool; "" when it did not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +106,8 @@ def admit(facts: PoolFacts, usage: Usage, new: Iterable[Candidate], live: Iterab
 
 def claims_open(facts: PoolFacts) -> bool:
     """Whether the pool admits new jobs at all."""
-    return facts.spec is not None and facts.limits is not None and not facts.spec.paused and facts.has_room
+    exists = facts.spec is not None and facts.limits is not None and not facts.spec.paused
+    return exists and facts.has_room and not facts.refusal
 
 
 def _merged(new: Iterable[Candidate], live: Iterable[Candidate], free: _Free) -> Iterator[Candidate]:
@@ -143,6 +146,9 @@ def hold(facts: PoolFacts, usage: Usage, namespace: str, want: Want) -> Hold:
     limits = facts.limits
     if limits.launch == 0 or limits.run == 0:
         return Hold(reason=Reason.POOL_WITHOUT_NODES, text=f"the pool has no nodes: {limits.why_none}")
+    if want is Want.CLAIM and facts.refusal:
+        text = f"a controller pod can't be created: {facts.refusal}"
+        return Hold(reason=Reason.CAPACITY_UNAVAILABLE, text=text)
     if want is Want.CLAIM and not facts.has_room:
         text = "admission pauses, because a controller pod of the pool can't be scheduled"
         return Hold(reason=Reason.CAPACITY_UNAVAILABLE, text=text)

@@ -21,12 +21,10 @@ class ChildState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedPod:
-    """A controller pod that was asked for and that no watch has shown yet; held until one does."""
+    """A controller pod that was asked for, while the request has no answer: what it did is not known."""
 
     name: str
     predecessor: str
-    uid: str | None = None
-    """None while the request has no answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

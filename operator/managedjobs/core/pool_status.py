@@ -12,6 +12,7 @@ from managedjobs.core.text import bounded
 
 READY = "Ready"
 CAPACITY_AVAILABLE = "CapacityAvailable"
+OUR_CONDITIONS = frozenset({READY, CAPACITY_AVAILABLE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
