@@ -1,0 +1,1 @@
+"""The program of a controller pod, on a real API server."""
