@@ -15,6 +15,7 @@ from managedjobs.kube.credentials import load_credentials
 from managedjobs.kube.errors import CredentialsError
 from managedjobs.kube.events import EventRecorder
 from managedjobs.kube.transport import Options
+from managedjobs.telemetry.logs import set_up_logs
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +34,7 @@ def run(namespace: str, name: str) -> int:
     except (SettingsError, CredentialsError) as error:
         sys.stderr.write(f"managedjobs controller: {error}\n")
         return MISUSED
-    logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(message)s")
+    set_up_logs(settings.log_level, settings.log_format)
     try:
         return asyncio.run(_run(Client(credentials, options=_OPTIONS), settings))
     except Exception:

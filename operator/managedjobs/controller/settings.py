@@ -10,6 +10,12 @@ from managedjobs import __version__
 from managedjobs.core.controller_view import Me
 
 _PREFIX = "MANAGEDJOBS_"
+_CHOICES = (
+    ("KEEP_JOBS", "true", ("true", "false")),
+    ("LOG_LEVEL", "info", ("debug", "info", "warning", "error")),
+    ("LOG_FORMAT", "text", ("text", "json")),
+)
+"""Variables with their default and the words that they take."""
 
 
 class SettingsError(ValueError):
@@ -59,9 +65,9 @@ def read_settings(namespace: str, name: str, environment: Mapping[str, str] | No
         problems.append("--namespace and --name must name the ManagedJob to drive")
     if not text("POD_UID"):
         problems.append("MANAGEDJOBS_POD_UID is not set: write the uid of this pod, it is the controller's identity")
-    keep_jobs = text("KEEP_JOBS", "true").lower()
-    if keep_jobs not in ("true", "false"):
-        problems.append(f"MANAGEDJOBS_KEEP_JOBS is {keep_jobs!r}: write true or false")
+    for variable, default, allowed in _CHOICES:
+        if text(variable, default).lower() not in allowed:
+            problems.append(f"MANAGEDJOBS_{variable} is {text(variable)!r}: write one of {', '.join(allowed)}")
     if problems:
         raise SettingsError("\n".join(problems))
     return Settings(
@@ -73,7 +79,7 @@ def read_settings(namespace: str, name: str, environment: Mapping[str, str] | No
         job_uid=text("JOB_UID"),
         predecessor=text("PREDECESSOR"),
         propagate_labels=frozenset(part.strip() for part in text("PROPAGATE_LABELS").split(",") if part.strip()),
-        keep_jobs=keep_jobs == "true",
+        keep_jobs=text("KEEP_JOBS", "true").lower() == "true",
         log_level=text("LOG_LEVEL", "info").lower(),
         log_format=text("LOG_FORMAT", "text").lower(),
     )
