@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from managedjobs.core.admission import Candidate, PoolFacts, Usage, admit, grant, hold
-from managedjobs.core.model import AttemptRecord, CurrentAttempt, Job, JobSpec, Schedule
+from managedjobs.core.admission import Candidate, Hold, PoolFacts, Usage, admit, grant, hold
+from managedjobs.core.model import AttemptRecord, CurrentAttempt, Job, JobSpec, JobStatus, Schedule
 from managedjobs.core.order import order_key
 from managedjobs.core.phases import Phase, ScheduleState
-from managedjobs.core.queue_text import Place, waiting_status
+from managedjobs.core.queue_text import Place, waiting_words, with_words
 from managedjobs.core.reasons import Reason
 from managedjobs.core.usage import Want
 from tests.support.jobs import NOW, TERM, ago, make_job, make_pool
@@ -26,6 +26,10 @@ def candidate(job: Job) -> Candidate:
 def plan(facts: PoolFacts, usage: Usage, jobs: list[Job]) -> list[Candidate]:
     line = sorted(candidate(job) for job in jobs)
     return admit(facts, usage, [c for c in line if c.want is Want.CLAIM], [c for c in line if c.want is Want.GRANT])
+
+
+def told(job: Job, want: Want, place: Place, held: Hold) -> JobStatus:
+    return with_words(job.status, waiting_words(job, want, place, held))
 
 
 def names(admitted: list[Candidate]) -> list[str]:
@@ -148,14 +152,14 @@ def test_a_waiting_job_says_what_it_waits_for(facts: PoolFacts, usage: Usage, wa
 
 def test_the_text_of_a_waiting_job_has_its_place_and_what_it_waits_for():
     held = hold(make_pool(8, 22), Usage(launch=8), "team-a", Want.CLAIM)
-    status = waiting_status(job("j"), Want.CLAIM, Place(number=12, total=40), held)
+    status = told(job("j"), Want.CLAIM, Place(number=12, total=40), held)
     assert status.description == "Waiting: 12th of 40 in pool default; all 8 launch slots are in use."
     assert (status.reason, status.schedule.position) == ("WaitingForLaunchSlot", 12)
 
 
 def test_the_text_says_how_many_are_parked_and_how_many_of_higher_priority_are_ahead():
     held = hold(make_pool(8, 22), Usage(run=22, parked=4), "team-a", Want.CLAIM)
-    status = waiting_status(job("j"), Want.CLAIM, Place(number=3, total=9, higher=5), held)
+    status = told(job("j"), Want.CLAIM, Place(number=3, total=9, higher=5), held)
     assert status.description == (
         "Waiting: 3rd of 9 in pool default; all 22 run slots are in use (4 parked), "
         "5 jobs of higher priority are ahead."
@@ -164,7 +168,7 @@ def test_the_text_says_how_many_are_parked_and_how_many_of_higher_priority_are_a
 
 def test_far_back_no_place_is_shown():
     held = hold(make_pool(8, 22), Usage(launch=8), "team-a", Want.CLAIM)
-    status = waiting_status(job("j"), Want.CLAIM, Place(number=None, total=400), held)
+    status = told(job("j"), Want.CLAIM, Place(number=None, total=400), held)
     assert status.description == "Waiting: more than 100 ahead in pool default; all 8 launch slots are in use."
     assert status.schedule.position is None
 
@@ -173,7 +177,7 @@ def test_a_live_job_keeps_its_cause_in_front_of_its_place():
     held = hold(make_pool(8, 22), Usage(launch=8), "team-a", Want.GRANT)
     cause = "Recovering: pod 2 was preempted on node gpu-7 (attempt 3)."
     lost = make_job(state=LIVE, description=f"{cause} Waiting for a launch slot.", reason="Recovering")
-    status = waiting_status(lost, Want.GRANT, Place(number=1, total=4), held)
+    status = told(lost, Want.GRANT, Place(number=1, total=4), held)
     assert status.description == f"{cause} Waiting for a launch slot, 1st in line."
     assert status.reason == "Recovering"
 
@@ -295,7 +299,7 @@ def test_every_job_that_waits_has_a_reason_and_a_sentence(facts: PoolFacts, usag
     after = applied(usage, admitted)
     for waiting in (j for j in jobs if j.uid not in names(admitted)):
         want = candidate(waiting).want
-        status = waiting_status(waiting, want, Place(number=1, total=1), hold(facts, after, waiting.namespace, want))
+        status = told(waiting, want, Place(number=1, total=1), hold(facts, after, waiting.namespace, want))
         assert status.description.endswith(".")
         assert status.reason != Reason.QUEUED or want is Want.GRANT
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from managedjobs.core.admission import Hold
 from managedjobs.core.endgame import DESCRIPTION_LIMIT
@@ -27,14 +28,32 @@ class Place:
     """Jobs of higher priority ahead of it."""
 
 
-def waiting_status(job: Job, want: Want, place: Place, hold: Hold) -> JobStatus:
-    """The job's status with its text brought up to date; equal to the present one when nothing changes."""
+class Words(NamedTuple):
+    """What a waiting job says: the fields of its status that the operator keeps up to date."""
+
+    reason: str
+    description: str
+    position: int | None
+
+
+def words_of(status: JobStatus) -> Words:
+    """What the status says now."""
+    return Words(status.reason, status.description, status.schedule.position)
+
+
+def waiting_words(job: Job, want: Want, place: Place, hold: Hold) -> Words:
+    """What the job should say."""
     if want is Want.CLAIM:
         reason, text = hold.reason.value, claim_text(job.spec.pool, place, hold)
     else:
         reason, text = job.status.reason, grant_text(job.status.description, place, hold)
-    schedule = replace(job.status.schedule, position=place.number)
-    return replace(job.status, reason=reason, description=bounded(text, DESCRIPTION_LIMIT), schedule=schedule)
+    return Words(reason, bounded(text, DESCRIPTION_LIMIT), place.number)
+
+
+def with_words(status: JobStatus, words: Words) -> JobStatus:
+    """The status with these words."""
+    schedule = replace(status.schedule, position=words.position)
+    return replace(status, reason=words.reason, description=words.description, schedule=schedule)
 
 
 def claim_text(pool: str, place: Place, hold: Hold) -> str:

@@ -26,6 +26,8 @@ class Line:
         self.live: SortedList[Candidate] = SortedList()
         self.unschedulable: dict[str, datetime] = {}
         """Controller pods that the scheduler finds no node for, and when they were created."""
+        self.untold: dict[str, None] = {}
+        """Jobs that want a claim and have not been told anything yet, oldest first."""
         self._launch: Counter[str] = Counter()
         self._run: Counter[str] = Counter()
         self._states: Counter[ScheduleState] = Counter()

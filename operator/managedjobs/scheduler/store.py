@@ -13,6 +13,7 @@ from managedjobs.core.model import Job, JobKey
 from managedjobs.core.operator_view import ChildState, ExpectedPod, OperatorView, VanishedPod
 from managedjobs.core.order import order_key
 from managedjobs.core.phases import ScheduleState
+from managedjobs.core.reasons import Reason
 from managedjobs.core.usage import Standing, Want, controller_runs, standing
 from managedjobs.kube.cache import is_newer
 from managedjobs.scheduler.fleet import Fleet
@@ -34,8 +35,6 @@ class Store:
         self.lines: dict[str, Line] = {}
         self.dirty: dict[str, None] = {}
         self.dirty_pools: set[str] = set()
-        self.untold: dict[str, None] = {}
-        """Jobs that want a slot and have not been told anything yet, oldest first."""
         self._uids: dict[JobKey, str] = {}
         self._pods: dict[str, dict[str, ControllerPod]] = {}
         self._standings: dict[str, tuple[Standing, Candidate | None]] = {}
@@ -78,7 +77,7 @@ class Store:
         self._tombstones[uid] = None
         if len(self._tombstones) > _TOMBSTONES:
             self._tombstones.popitem(last=False)
-        for memory in (self._vanished, self._child, self._uncontrolled_since, self.untold):
+        for memory in (self._vanished, self._child, self._uncontrolled_since):
             memory.pop(uid, None)
         self._changed(uid, now)
 
@@ -257,24 +256,31 @@ class Store:
     def _count(self, uid: str, held: Standing | None, candidate: Candidate | None) -> None:
         before = self._standings.get(uid)
         after = (held, candidate) if held is not None else None
-        if before == after:
-            return
-        if before is not None:
-            line = self.line(before[0].pool)
-            line.remove(*before)
-            self.dirty_pools.add(line.pool)
-            if line.is_empty:
-                del self.lines[line.pool]
-        if after is not None:
-            self.line(after[0].pool).add(*after)
-            self.dirty_pools.add(after[0].pool)
-            self._standings[uid] = after
+        if before != after:
+            if before is not None:
+                self._count_out(uid, *before)
+            if held is not None:
+                self.line(held.pool).add(held, candidate)
+                self.dirty_pools.add(held.pool)
+                self._standings[uid] = (held, candidate)
+        if held is not None:
+            self._note_untold(uid, self.line(held.pool), candidate)
+
+    def _count_out(self, uid: str, held: Standing, candidate: Candidate | None) -> None:
+        line = self.line(held.pool)
+        line.remove(held, candidate)
+        line.untold.pop(uid, None)
+        del self._standings[uid]
+        self.dirty_pools.add(line.pool)
+        if line.is_empty:
+            del self.lines[line.pool]
+
+    def _note_untold(self, uid: str, line: Line, candidate: Candidate | None) -> None:
+        is_new = candidate is not None and candidate.want is Want.CLAIM
+        if is_new and self.jobs[uid].status.reason == Reason.QUEUED:
+            line.untold[uid] = None
         else:
-            self._standings.pop(uid, None)
-        if candidate is not None and candidate.want is Want.CLAIM and self.jobs[uid].status.reason == "Queued":
-            self.untold[uid] = None
-        else:
-            self.untold.pop(uid, None)
+            line.untold.pop(uid, None)
 
     def _drop_obsolete_vanished(self, job: Job) -> None:
         vanished = self._vanished.get(job.uid)
