@@ -1,5 +1,6 @@
 """The client against an API server that fails on demand: what is repeated, what is not, what is said."""
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -46,7 +47,7 @@ async def test_a_busy_server_is_asked_again_whatever_was_asked(api: FakeApi, cli
 
 
 @pytest.mark.parametrize("method", CALLS)
-async def test_a_server_that_is_away_for_a_moment_is_asked_again(api: FakeApi, method: str) -> None:
+async def test_a_server_that_is_away_is_told_and_found_again(api: FakeApi, method: str) -> None:
     await api.stop()
     async with Client(api.credentials(), options=QUICK) as client:
         with pytest.raises(Unreachable) as caught:
@@ -55,6 +56,18 @@ async def test_a_server_that_is_away_for_a_moment_is_asked_again(api: FakeApi, m
         assert "cannot connect" in str(caught.value)
         await api.start()
         await CALLS[method](client)
+
+
+@pytest.mark.parametrize("method", CALLS)
+async def test_a_request_that_never_left_is_repeated(api: FakeApi, method: str) -> None:
+    await api.stop()
+    async with Client(api.credentials(), options=Options(attempts=50, retry_initial=0.01, retry_max=0.05)) as client:
+        call = asyncio.create_task(CALLS[method](client))
+        await asyncio.wait([call], timeout=0.05)
+        assert not call.done()
+        await api.start()
+        await call
+    assert api.count(method) == 1
 
 
 @pytest.mark.parametrize(
@@ -145,6 +158,13 @@ async def test_a_list_is_read_page_by_page(api: FakeApi, client: Client) -> None
     assert "resourceVersion" not in api.seen[0].query  # consistent, not from a cache
 
 
+async def test_only_the_first_page_asks_for_a_version(api: FakeApi, client: Client) -> None:
+    for number in range(3):
+        api.store.create("api/v1/configmaps", "b", config_map(f"n{number}"))
+    await client.list(CONFIG_MAPS, "b", dict, limit=2, resource_version="0")
+    assert [seen.query.get("resourceVersion") for seen in api.seen] == ["0", None]
+
+
 async def test_a_list_that_takes_too_long_starts_again_in_one_piece(api: FakeApi, client: Client) -> None:
     for number in range(4):
         api.store.create("api/v1/configmaps", "b", config_map(f"n{number}"))
@@ -197,6 +217,15 @@ async def test_a_rate_limit_holds_requests_back(api: FakeApi) -> None:
         for _ in range(5):
             await CALLS["GET"](client)
         assert client.clock.monotonic() - begun >= 3 / 50
+
+
+async def test_waiting_in_line_for_a_connection_is_no_time_out(api: FakeApi) -> None:
+    api.hang("GET")
+    options = Options(connections=1, request_timeout=0.2, attempts=1)
+    async with Client(api.credentials(), options=options) as client:
+        calls = [asyncio.create_task(CALLS["GET"](client)) for _ in range(3)]
+        answers = await asyncio.gather(*calls, return_exceptions=True)
+    assert [isinstance(answer, Unreachable) for answer in answers] == [True, False, False]
 
 
 async def test_a_closed_client_says_so(client: Client) -> None:

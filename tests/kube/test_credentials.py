@@ -2,7 +2,6 @@
 
 import json
 import os
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +14,7 @@ from tests.cluster import certificates
 from tests.kube.conftest import QUICK
 from tests.kube.shapes import CONFIG_MAPS
 from tests.support.fake_api import FakeApi
-
-
-class HandClock:
-    """A clock that is set by hand."""
-
-    seconds = 1000.0
-
-    def now(self) -> datetime:
-        """Some time."""
-        return datetime(2026, 1, 1, tzinfo=UTC)
-
-    def monotonic(self) -> float:
-        """What it was set to."""
-        return self.seconds
+from tests.support.hand_clock import HandClock
 
 
 @pytest.fixture(scope="module")

@@ -176,6 +176,7 @@ async def test_a_watch_that_the_server_ends_is_opened_again_from_the_last_bookma
     start()
     await until(lambda: api.watches, "the watch is open")
     api.store.create("api/v1/secrets", "a", {"metadata": {"name": "other"}})  # moves the version on
+    assert api.seen[-1].query["allowWatchBookmarks"] == "true"
     api.bookmark()
     api.cut_watches()
     await until(lambda: api.count("GET", watch="1") == 2, "the watch is opened again")
@@ -188,6 +189,16 @@ async def test_a_silent_connection_is_given_up(api: FakeApi, start: Start) -> No
         informer = start(of=impatient)
         await until(lambda: api.count("GET", watch="1") >= 2, "the watch is opened again")
         assert informer.synced.is_set()
+
+
+async def test_a_long_outage_costs_no_list(api: FakeApi, start: Start) -> None:
+    informer = start()
+    await until(lambda: api.watches, "the watch is open")
+    api.cut("WATCH", times=10)
+    api.cut_watches()
+    await until(lambda: api.count("GET", watch="1") == 12 and api.watches, "the watch is open again")
+    assert api.count("GET", limit="500") == 1
+    assert informer.synced.is_set()
 
 
 async def test_a_version_that_the_server_never_takes_again_is_not_asked_for_for_ever(

@@ -10,6 +10,7 @@ import pytest
 from managedjobs.kube.client import Client
 from managedjobs.kube.lease import Elector, LeaseTimings, process_identity
 from tests.support.fake_api import FakeApi
+from tests.support.hand_clock import HandClock
 from tests.support.waiting import until
 
 WHERE = "apis/coordination.k8s.io/v1/leases"
@@ -97,6 +98,20 @@ async def test_a_leader_that_can_not_renew_stops_before_another_may_start(api: F
     await asyncio.wait_for(first.lost.wait(), 5)
     assert not first.leading
     assert "not renewed for 0.5 s" in (first.last_error or "")
+
+
+async def test_a_process_that_was_frozen_does_not_take_itself_for_the_leader(api: FakeApi) -> None:
+    clock = HandClock()
+    async with Client(api.credentials(), clock=clock) as client:
+        elector = Elector(client, "a", "lead", process_identity("one"))
+        running = asyncio.create_task(elector.run())
+        await elector.acquired.wait()
+        told = []
+        for seconds in (9.9, 0.1):  # no code of the election has a chance to run meanwhile
+            clock.seconds += seconds
+            told.append(elector.leading)
+        assert told == [True, False]
+        running.cancel()
 
 
 async def test_a_short_outage_does_not_cost_the_lead(api: FakeApi, start: Start) -> None:

@@ -185,6 +185,8 @@ class FakeApi:
     def _list(self, request: web.Request, collection: str, namespace: str) -> web.StreamResponse:
         version, start = str(self.store.version), 0
         if token := request.query.get("continue"):
+            if "resourceVersion" in request.query:
+                raise Refusal(400, "BadRequest", "resourceVersion is forbidden when continue is given")
             version, start = token.split("-")[0], int(token.split("-")[1])
             if self.before_next_page is not None:
                 self.before_next_page()

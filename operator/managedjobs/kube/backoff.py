@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 
 async def pause(seconds: float) -> None:
     """Let `seconds` pass. Only for the delay between two tries; what waits for a condition waits for an event."""
-    loop = asyncio.get_running_loop()
-    over = loop.create_future()
-    alarm = loop.call_later(max(0.0, seconds), over.set_result, None)
+    over = asyncio.Event()
+    alarm = asyncio.get_running_loop().call_later(max(0.0, seconds), over.set)
     try:
-        await over
+        await over.wait()
     finally:
         alarm.cancel()
 

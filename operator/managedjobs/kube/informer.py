@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 from managedjobs.kube.backoff import Backoff, pause
 from managedjobs.kube.cache import Cache, OnChange
 from managedjobs.kube.client import Client
-from managedjobs.kube.errors import Gone, KubeError
+from managedjobs.kube.errors import Gone, KubeError, Unreachable
 from managedjobs.kube.objects import Key, WatchEvent
 from managedjobs.kube.resources import Resource
 
@@ -114,7 +114,7 @@ class Informer(Generic[T]):
             if resource_version != version_before or (steady and problem is None):
                 fruitless = 0
                 self._backoff.reset()
-            else:
+            elif not isinstance(problem, Unreachable):  # no answer says nothing of the resourceVersion
                 fruitless += 1
             if problem is not None or fruitless:
                 await self._wait_after("watch ended", problem)

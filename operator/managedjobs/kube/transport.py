@@ -1,5 +1,6 @@
 """One HTTP exchange with the API server, and the rules for repeating it."""
 
+import asyncio
 import contextlib
 import logging
 import ssl
@@ -94,6 +95,7 @@ class Transport:
         self.clock = clock or SystemClock()
         self._credentials = credentials
         self._bucket = TokenBucket(options.qps, options.burst, self.clock) if options.qps else None
+        self._places = asyncio.Semaphore(options.connections)
         self._short: aiohttp.ClientSession | None = None
         self._streams: aiohttp.ClientSession | None = None
 
@@ -149,9 +151,10 @@ class Transport:
         if self._bucket is not None:
             await self._bucket.take()
         if self._short is None:
-            self._short = self._session(self.options.connections)
+            self._short = self._session()
         timeout = aiohttp.ClientTimeout(total=self.options.request_timeout)
-        async with self._exchange(self._short, request, timeout) as response:
+        # Not aiohttp's own limit: the time that is spent in line for it counts as time without an answer.
+        async with self._places, self._exchange(self._short, request, timeout) as response:
             with as_unreachable(str(request)):
                 body = await response.read()
             return Answer(body, tuple(response.headers.getall("Warning", ())))
@@ -162,7 +165,7 @@ class Transport:
         if self._bucket is not None:
             await self._bucket.take()
         if self._streams is None:
-            self._streams = self._session(0)
+            self._streams = self._session()
         timeout = aiohttp.ClientTimeout(sock_connect=self.options.request_timeout, sock_read=inactivity)
         try:
             async with self._exchange(self._streams, request, timeout) as response:
@@ -199,10 +202,10 @@ class Transport:
                 raise decode_error(response.status, body, response.headers, str(request))
             yield response
 
-    def _session(self, connections: int) -> aiohttp.ClientSession:
+    def _session(self) -> aiohttp.ClientSession:
         # No cookies and no compression: both cost memory in each controller pod, and the server is near.
         return aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=connections, ssl=self._credentials.tls or True),
+            connector=aiohttp.TCPConnector(limit=0, ssl=self._credentials.tls or True),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={
                 "User-Agent": self.options.user_agent,
