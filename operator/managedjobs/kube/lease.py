@@ -53,8 +53,9 @@ def process_identity(pod: str) -> LeaseIdentity:
 class Elector:
     """Takes part in one election, once: `run` ends when the leadership was lost or let go.
 
-    `acquired` and `lost` are set when that happens; `term` is the Lease's leaseTransitions, unlike any earlier
-    leader's. Being leader is no guard by itself: writes are fenced by the API server.
+    `acquired` and `lost` are set when that happens. `term` is the Lease's leaseTransitions: above all that the
+    Lease has seen, and that this process has seen in case it was deleted. Being leader is no guard by itself:
+    writes are fenced by the API server.
     """
 
     def __init__(
