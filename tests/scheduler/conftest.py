@@ -76,6 +76,10 @@ class Site:
         """Change fields of a ManagedJob's spec."""
         await self.client.patch(MANAGED_JOBS, self.namespace, name, {"spec": spec}, ManagedJobWire)
 
+    async def list_pools(self) -> list[dict[str, Any]]:
+        """All ControllerPools."""
+        return (await self.client.list(CONTROLLER_POOLS, None, dict)).items
+
     async def job_is(self, name: str, what: str, holds: Any, seconds: float = PATIENCE) -> Job:  # noqa: ANN401 -- a predicate of a Job
         """Wait until the job is so, and return it."""
         try:

@@ -11,7 +11,7 @@ import msgspec
 from managedjobs.api.names import CONTROLLER_POOLS_CRD, MANAGED_JOBS_CRD, SCHEMA_ANNOTATION, SCHEMA_NEEDED
 from managedjobs.api.wire import Metadata, Wire
 from managedjobs.kube.client import Client
-from managedjobs.kube.errors import KubeError, NotFound
+from managedjobs.kube.errors import Forbidden, KubeError, NotFound
 from managedjobs.kube.resources import CRDS, Resource
 from managedjobs.settings import Settings
 
@@ -72,6 +72,8 @@ async def find_problem(client: Client, settings: Settings) -> str | None:
             if problem:
                 return problem
         return await _rights_problem(client, settings)
+    except Forbidden as error:
+        return f"a right is missing: {error.message}; bind the chart's roles to the operator's account"
     except KubeError as error:
         return f"the API server can't be asked: {error}"
 
