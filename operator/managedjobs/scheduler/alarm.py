@@ -32,4 +32,6 @@ class Alarms:
 
     def next(self) -> datetime | None:
         """The earliest moment, if any."""
+        while self._heap and self._at.get(self._heap[0][1]) != self._heap[0][0]:
+            heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else None

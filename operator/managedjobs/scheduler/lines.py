@@ -15,13 +15,15 @@ from managedjobs.core.phases import ScheduleState
 from managedjobs.core.pool_status import Census
 from managedjobs.core.usage import Standing, Want
 
+_VERSIONS = itertools.count(1)
+
 
 class Line:
-    """One pool's line and its slots in use; `version` counts the changes."""
+    """One pool's line and its slots in use; `version` is another after each change, and no other line's."""
 
     def __init__(self, pool: str) -> None:
         self.pool = pool
-        self.version = 0
+        self.version = next(_VERSIONS)
         self.new: SortedList[Candidate] = SortedList()
         self.live: SortedList[Candidate] = SortedList()
         self.unschedulable: dict[str, datetime] = {}
@@ -86,7 +88,7 @@ class Line:
         return self.new if candidate.want is Want.CLAIM else self.live
 
     def _count(self, standing: Standing, step: int) -> None:
-        self.version += 1
+        self.version = next(_VERSIONS)
         if standing.launch:
             self._launching += step
             self._launch[standing.namespace] += step

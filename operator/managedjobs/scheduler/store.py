@@ -263,6 +263,8 @@ class Store:
                 self.line(held.pool).add(held, candidate)
                 self.dirty_pools.add(held.pool)
                 self._standings[uid] = (held, candidate)
+            if before is not None:
+                self._drop_if_empty(before[0].pool)
         if held is not None:
             self._note_untold(uid, self.line(held.pool), candidate)
 
@@ -272,8 +274,11 @@ class Store:
         line.untold.pop(uid, None)
         del self._standings[uid]
         self.dirty_pools.add(line.pool)
-        if line.is_empty:
-            del self.lines[line.pool]
+
+    def _drop_if_empty(self, pool: str) -> None:
+        line = self.lines.get(pool)
+        if line is not None and line.is_empty:
+            del self.lines[pool]
 
     def _note_untold(self, uid: str, line: Line, candidate: Candidate | None) -> None:
         is_new = candidate is not None and candidate.want is Want.CLAIM
@@ -304,3 +309,4 @@ class Store:
         line = self.lines.get(pod.pool)
         if line is not None and line.unschedulable.pop(pod.uid, None) is not None:
             self.dirty_pools.add(pod.pool)
+            self._drop_if_empty(pod.pool)
