@@ -160,7 +160,7 @@ class FakeApi:
         try:
             return await self._handle(request)
         except Refusal as refusal:
-            return _status(refusal.code, refusal.reason, refusal.message)
+            return _status(refusal.code, refusal.reason, refusal.message, name=_split(request.path)[2])
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         collection, namespace, name = _split(request.path)
@@ -245,6 +245,10 @@ def _cut(request: web.Request) -> web.StreamResponse:
     return web.Response()
 
 
-def _status(code: int, reason: str, message: str, headers: Mapping[str, str] | None = None) -> web.Response:
+def _status(
+    code: int, reason: str, message: str, headers: Mapping[str, str] | None = None, *, name: str = ""
+) -> web.Response:
     body: Object = {"kind": "Status", "status": "Failure", "reason": reason, "message": message, "code": code}
+    if name:
+        body["details"] = {"name": name}
     return web.json_response(body, status=code, headers=headers)

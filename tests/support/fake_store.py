@@ -80,7 +80,8 @@ class FakeStore:
         if (collection, namespace, name) in self.objects:
             raise Refusal(409, "AlreadyExists", f'"{name}" already exists')
         item = copy.deepcopy(dict(body))
-        item["metadata"] |= {"uid": str(uuid.uuid4())} | ({"namespace": namespace} if namespace else {})
+        given = {"uid": str(uuid.uuid4()), "creationTimestamp": "2026-01-02T03:04:05Z"}
+        item["metadata"] |= given | ({"namespace": namespace} if namespace else {})
         return item if dry_run else self._write("ADDED", collection, item)
 
     def patch(self, collection: str, namespace: str, name: str, body: Mapping[str, Any]) -> Object:
