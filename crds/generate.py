@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from frozen import frozen_rule
 from pod_template import at, build_pod_template, without_descriptions
 from reference import fill_reference
 
@@ -75,7 +76,9 @@ def render_all() -> dict[Path, str]:
 
 
 def assemble(source: Schema, pod_template: Schema) -> Schema:
-    """Returns a copy of a source with each `fromPodTemplate` replaced by that part of the pod's schema."""
+    """Returns a copy of a source in which each `fromPodTemplate` and `frozenAfterStart` is what it stands for."""
+    if "frozenAfterStart" in source:
+        return dict(frozen_rule(source["frozenAfterStart"]))
     own = {key: _assembled(value, pod_template) for key, value in source.items()}
     if "fromPodTemplate" not in own:
         return own

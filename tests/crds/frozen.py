@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tests.crds.objects import CONTAINER, SHORT, TASKS, TEMPLATE, Manifest
 
-_START = "can't change after the start; delete and apply again, or use a new name"
+AFTER = "can't change after the start; delete and apply again, or use a new name"
 _EVER = "can't change; delete and apply again, or use a new name"
 
 
@@ -28,30 +28,28 @@ _TRACK: Manifest = {"tasks": [{"name": "first", "image": "busybox", "replicas": 
 _SLOW: Manifest = {"recovery": {"backoff": {"initialSeconds": 5}}}
 
 AFTER_START = [
-    Change("the template", TEMPLATE, {"template": _OTHER}, f"spec.template {_START}"),
-    Change("the template for an image", TEMPLATE, SHORT, f"spec.template {_START}"),
-    Change("the image", SHORT, {"image": "python"}, f"spec.image {_START}"),
-    Change("the image for a template", SHORT, TEMPLATE, f"spec.image {_START}"),
-    _short("the entrypoint", {"entrypoint": "a"}, {"entrypoint": "b"}, f"spec.entrypoint {_START}"),
-    _short("no entrypoint for one", {}, {"entrypoint": "b"}, f"spec.entrypoint {_START}"),
-    _short("the command", {"command": ["a"]}, {"command": ["b"]}, f"spec.command {_START}"),
-    _short("the arguments", {"args": ["a", "b"]}, {"args": ["b", "a"]}, f"spec.args {_START}"),
-    _short("a variable", {"env": [{"name": "A"}]}, {"env": [{"name": "A", "value": "b"}]}, f"spec.env {_START}"),
-    _short("the resources", {}, {"resources": {"limits": {"memory": "1Gi"}}}, f"spec.resources {_START}"),
-    Change("a task", TASKS, _TRACK, f"spec.tasks {_START}"),
-    _short("the replicas", {"replicas": 2}, {"replicas": 3}, f"spec.replicas {_START}"),
-    _short("the default replicas", {}, {"replicas": 2}, f"spec.replicas {_START}"),
-    _short("the runtime environment", _ENV, {"runtimeEnv": {"envVars": {"A": "c"}}}, f"spec.runtimeEnv {_START}"),
-    _short("the runtime environment for none", _ENV, {}, f"spec.runtimeEnv {_START}"),
+    Change("the template", TEMPLATE, {"template": _OTHER}, f"spec.template {AFTER}"),
+    Change("the template for an image", TEMPLATE, SHORT, f"spec.template {AFTER}"),
+    Change("the image", SHORT, {"image": "python"}, f"spec.image {AFTER}"),
+    Change("the image for a template", SHORT, TEMPLATE, f"spec.template {AFTER}"),
+    _short("the entrypoint", {"entrypoint": "a"}, {"entrypoint": "b"}, f"spec.entrypoint {AFTER}"),
+    _short("no entrypoint for one", {}, {"entrypoint": "b"}, f"spec.entrypoint {AFTER}"),
+    _short("the command", {"command": ["a"]}, {"command": ["b"]}, f"spec.command {AFTER}"),
+    _short("the arguments", {"args": ["a", "b"]}, {"args": ["b", "a"]}, f"spec.args {AFTER}"),
+    _short("a variable", {"env": [{"name": "A"}]}, {"env": [{"name": "A", "value": "b"}]}, f"spec.env {AFTER}"),
+    _short("the resources", {}, {"resources": {"limits": {"memory": "1Gi"}}}, f"spec.resources {AFTER}"),
+    Change("a task", TASKS, _TRACK, f"spec.tasks {AFTER}"),
+    _short("the replicas", {"replicas": 2}, {"replicas": 3}, f"spec.replicas {AFTER}"),
+    _short("the default replicas", {}, {"replicas": 2}, f"spec.replicas {AFTER}"),
+    _short("the runtime environment", _ENV, {"runtimeEnv": {"envVars": {"A": "c"}}}, f"spec.runtimeEnv {AFTER}"),
+    _short("the runtime environment for none", _ENV, {}, f"spec.runtimeEnv {AFTER}"),
     _short(
         "the strategy",
         {"recovery": {"strategy": "SameNodeFirst"}},
         {"recovery": {"strategy": "Relaunch"}},
-        f"spec.recovery.strategy {_START}",
+        f"spec.recovery.strategy {AFTER}",
     ),
-    _short(
-        "the default strategy", {}, {"recovery": {"strategy": "SameNodeFirst"}}, f"spec.recovery.strategy {_START}"
-    ),
+    _short("the default strategy", {}, {"recovery": {"strategy": "SameNodeFirst"}}, f"spec.recovery.strategy {AFTER}"),
 ]
 
 ALWAYS = [

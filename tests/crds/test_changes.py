@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.crds.frozen import AFTER_START, ALWAYS, NEVER, Change
-from tests.crds.objects import SHORT, TEMPLATE, job, put
+from tests.crds.objects import SHORT, TEMPLATE, job
 from tests.crds.server import Server
 
 pytestmark = pytest.mark.controlplane
@@ -69,9 +69,19 @@ def test_labels_of_a_started_job_may_change(server: Server) -> None:
     assert said == ""
 
 
-def test_a_refused_change_names_its_field_to_programs_too(server: Server) -> None:
+def test_a_change_of_two_fields_names_one_of_them(server: Server) -> None:
     server.store(job(SHORT, "named"))
     server.patch_status("mj", ["named"], {"controller": {"podUID": "1"}})
-    said = server.refusal(job(put(SHORT, "image", "python"), "named"))
+    said = server.refusal(job({"image": "python", "replicas": 2}, "named"))
     server.clear()
-    assert "spec.image: Forbidden: spec.image can't change after the start" in said
+    assert "spec: Forbidden: spec.image can't change after the start" in said
+
+
+def test_a_job_stays_frozen_whatever_its_status_says(server: Server) -> None:
+    server.store(job(SHORT, "odd"))
+    said = []
+    for description in ("Running: attempt 1.", None):
+        server.patch_status("mj", ["odd"], {"controller": {"podUID": "1"}, "description": description})
+        said.append(server.refusal({**job({"image": "python"}, "odd"), "status": {"description": "Other."}}))
+    server.clear()
+    assert ["spec.image can't change" in text for text in said] == [True, True]

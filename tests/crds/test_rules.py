@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.crds.frozen import AFTER_START, ALWAYS
+from tests.crds.frozen import AFTER, AFTER_START, ALWAYS
 from tests.crds.objects import Manifest, fields, source
 from tests.crds.rules import JOB_RULES, NAMES, POOL_RULES, Rule
 from tests.crds.server import Server
@@ -44,6 +44,8 @@ def test_every_rule_in_the_sources_is_tried() -> None:
 
 
 def messages(schema: Manifest) -> list[str]:
-    """The messages of all rules in a source."""
+    """The messages of all rules in a source; the one that freezes fields has one for each."""
     places = [schema, *(field for _, field in fields(schema))]
-    return [rule["message"] for place in places for rule in place.get("x-kubernetes-validations", [])]
+    rules = [rule for place in places for rule in place.get("x-kubernetes-validations", [])]
+    frozen = [field for rule in rules for field in rule.get("frozenAfterStart", {})]
+    return [*(rule["message"] for rule in rules if "message" in rule), *(f"spec.{field} {AFTER}" for field in frozen)]
