@@ -63,14 +63,20 @@ def ensure(cache: Cache) -> Engine:
         return present(cache) or _start(cache)
 
 
-def stop(cache: Cache) -> bool:
-    """Ends a daemon of ours and undoes what it did to the network; False if there was none."""
+def left_containers(cache: Cache) -> bool:
+    """Whether a daemon of ours has containers on disk, running or not."""
+    return bool(_container_ids(cache))
+
+
+def stop(cache: Cache) -> None:
+    """Ends a daemon of ours, if there is one, or what is left of it, and undoes what it did to the network."""
     with cache.lock("docker"):
-        ran = bool(_remains(cache)) or _pid_file(cache).exists()
         processes.stop(_daemons(cache), grace=STOP_SECONDS)  # asked first: it stops its containers
         _clear(cache)
-        network.restore(cache)
-        return ran
+        if not Engine(None).succeeds(
+            "info", timeout=20
+        ):  # else the rules and bridges may be the machine's own daemon's
+            network.restore(cache)
 
 
 def is_stale(pid_file: Path, program: str) -> bool:
@@ -159,9 +165,12 @@ def _daemons(cache: Cache) -> list[Process]:
 
 def _remains(cache: Cache) -> list[Process]:
     """Daemon, containerd and shims (known by our paths), containers (known by the ids in their control groups)."""
-    containers = [folder.name for folder in (_data_root(cache) / "containers").glob("*")]
     below = processes.of_programs(["containerd", "containerd-shim-runc-v2"], str(_exec_root(cache)))
-    return _daemons(cache) + below + processes.in_control_groups(containers)
+    return _daemons(cache) + below + processes.in_control_groups(_container_ids(cache))
+
+
+def _container_ids(cache: Cache) -> list[str]:
+    return [folder.name for folder in (_data_root(cache) / "containers").glob("*")]
 
 
 def _socket(cache: Cache) -> Path:

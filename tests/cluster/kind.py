@@ -5,7 +5,7 @@ With the published node image where it can be had, else with one that is made he
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Final
 
 from tests.cluster import docker, node_image, programs, versions
 from tests.cluster.cache import Cache
-from tests.cluster.console import ClusterError, duration, run, say, step, succeeds
+from tests.cluster.console import ClusterError, duration, run, say, step, succeeds, wait_until
 from tests.cluster.docker import Engine
 
 DEFAULT_NAME: Final = "managedjobs"
@@ -94,9 +94,11 @@ class Cluster:
     def down(self) -> None:
         """Removes the cluster, and after the last one a Docker daemon of ours with all its traces."""
         engine = docker.present(self.cache)
+        if engine is None and docker.left_containers(self.cache):
+            say("  a Docker daemon of ours died and left containers; it is started once more to remove them")
+            engine = docker.ensure(self.cache)
         if engine is None:
-            if docker.stop(self.cache):
-                say("  removed what was left of a Docker daemon of ours")
+            docker.stop(self.cache)
         else:
             with step(f"removing kind cluster {self.name}"):
                 self._remove(engine)
@@ -111,12 +113,19 @@ class Cluster:
         self._engine().docker("kill", node)
 
     def start_node(self, node: str) -> None:
-        """Brings a node that was killed back; returns when it is ready."""
+        """Brings a node that was killed back; returns when its kubelet reports again, and that it is ready."""
+        before = self._last_report(node)
         self._engine().docker("start", node)
+        wait_until(lambda: self._last_report(node) != before, f"report of {node}", READY_SECONDS, every=0.5)
         if not self.kubectl(
             "wait", "--for=condition=Ready", f"node/{node}", f"--timeout={READY_SECONDS}s", timeout=READY_SECONDS
         ):
             raise ClusterError(f"{node} is not ready after {READY_SECONDS} s; {self._diagnosis()}")
+
+    def _last_report(self, node: str) -> str:
+        """When the node last renewed its lease; its conditions stay as they were for 50 s after its death."""
+        wanted = ("get", "lease", node, "--namespace=kube-node-lease", "--output=jsonpath={.spec.renewTime}")
+        return run([programs.path_of("kubectl", self.cache), f"--kubeconfig={self.kubeconfig}", *wanted])
 
     def _engine(self) -> Engine:
         if engine := docker.present(self.cache):
@@ -133,13 +142,22 @@ class Cluster:
             case Next.START_NODES:
                 stopped = [node for node, state in seen.containers.items() if state != "running"]
                 with step(f"starting {', '.join(stopped)}"):
-                    started = engine.succeeds("start", *stopped) and self._ready(timeout=90)
+                    started = self._start_nodes(stopped)
                 if not started:
                     self._replace(engine, workers, "its nodes do not come back")
             case Next.CREATE:
                 self._create(engine, DEFAULT_WORKERS if workers is None else workers)
             case Next.REPLACE:
                 self._replace(engine, workers, Next.REPLACE.value)
+
+    def _start_nodes(self, nodes: Iterable[str]) -> bool:
+        try:
+            for node in nodes:
+                self.start_node(node)
+        except ClusterError as error:
+            say(f"  {error}")
+            return False
+        return self._ready(timeout=90)
 
     def _look(self, engine: Engine) -> Seen:
         containers = self.nodes(engine)

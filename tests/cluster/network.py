@@ -11,8 +11,9 @@ from tests.cluster.cache import Cache
 from tests.cluster.console import run, succeeds
 
 _FORWARDING: Final = Path("/proc/sys/net/ipv4/ip_forward")
-_BRIDGE: Final = re.compile(r"docker0|br-[0-9a-f]{12}")
-_RULE: Final = re.compile(rf"-j DOCKER|\b(?:{_BRIDGE.pattern})\b")
+_BRIDGE: Final = r"docker0|br-[0-9a-f]{12}"
+_LINK: Final = re.compile(rf"{_BRIDGE}|veth[0-9a-f]{{7}}")
+_RULE: Final = re.compile(rf"-j DOCKER|\b(?:{_BRIDGE})\b")
 
 
 def remember(cache: Cache) -> None:
@@ -21,7 +22,7 @@ def remember(cache: Cache) -> None:
     if file.exists():
         return
     file.parent.mkdir(parents=True, exist_ok=True)
-    before = {"forwarding": _FORWARDING.read_text().strip(), "policy": _forward_policy(), "bridges": _bridges()}
+    before = {"forwarding": _FORWARDING.read_text().strip(), "policy": _forward_policy(), "links": _links()}
     file.write_text(json.dumps(before))
 
 
@@ -31,8 +32,8 @@ def restore(cache: Cache) -> None:
     if not file.exists():
         return
     before = json.loads(file.read_text())
-    for bridge in set(_bridges()) - set(before["bridges"]):
-        succeeds(["ip", "link", "delete", bridge])
+    for link in sorted(set(_links()) - set(before["links"])):
+        succeeds(["ip", "link", "delete", link])
     for table, rule in docker_rules(run(["iptables-save"])):
         succeeds(["iptables", "-t", table, "-D", *rule])
     for table in ("filter", "nat", "raw"):
@@ -63,14 +64,14 @@ def docker_chains(listed: str) -> list[str]:
 
 
 def unmount_below(*folders: Path) -> None:
-    """Detaches everything that is mounted below these folders, the deepest first."""
+    """Detaches everything that is mounted at or below these folders, the deepest first."""
     for point in sorted(_mounts_below(folders), reverse=True):
         succeeds(["umount", "--lazy", point])
 
 
 def _mounts_below(folders: Iterable[Path]) -> list[str]:
     points = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
-    return [point for point in points if any(point.startswith(f"{folder}/") for folder in folders)]
+    return [point for point in points if any(f"{point}/".startswith(f"{folder}/") for folder in folders)]
 
 
 def _forward_policy() -> str:
@@ -78,8 +79,8 @@ def _forward_policy() -> str:
     return found.group(1) if found else "ACCEPT"
 
 
-def _bridges() -> list[str]:
-    return [folder.name for folder in Path("/sys/class/net").iterdir() if _BRIDGE.fullmatch(folder.name)]
+def _links() -> list[str]:
+    return [folder.name for folder in Path("/sys/class/net").iterdir() if _LINK.fullmatch(folder.name)]
 
 
 def _file(cache: Cache) -> Path:
