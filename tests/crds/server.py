@@ -56,6 +56,12 @@ class Server:
         documents = "\n---\n".join(json.dumps(manifest) for manifest in manifests)
         return self.kubectl("apply", "-n", self.namespace, *flags, "-f", "-", input=documents, check=False)
 
+    def write_statuses(self, *manifests: Manifest) -> None:
+        """Applies the statuses of stored objects; `kubectl patch` would wait 0.2 s between two of them."""
+        done = self.apply(*manifests, flags=["--server-side", "--subresource=status"])
+        if done.returncode:
+            raise AssertionError(f"kubectl apply --subresource=status failed: {done.stderr}")
+
     def patch_status(self, kind: str, names: Sequence[str], status: Manifest, *flags: str) -> str:
         """Merges into the status of objects; returns what kubectl says when that is refused, else ""."""
         body = json.dumps({"status": status})

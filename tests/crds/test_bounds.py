@@ -69,6 +69,29 @@ def test_a_pool_with_a_value_past_the_bound_is_refused_by_the_name_of_the_field(
 
 
 @pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        pytest.param("suspend", "yes", id="a word for a truth value"),
+        pytest.param("cancel", 1, id="a number for a truth value"),
+        pytest.param("priority", "5", id="a text for a number"),
+        pytest.param("priority", 0.5, id="a fraction for a whole number"),
+        pytest.param("ttlSecondsAfterFinished", 2**31, id="a number of more than 32 bits"),
+        pytest.param("userMetadata", {"epoch": 3}, id="a number for a text"),
+        pytest.param("command", "python train.py", id="a text for a list"),
+    ],
+)
+def test_a_value_of_another_type_is_refused(server: Server, path: str, value: object) -> None:
+    assert f"spec.{path}" in server.refusal(job(put({"image": "x"}, path, value)))
+
+
+@pytest.mark.parametrize("build", [job, pool], ids=["a job", "a pool"])
+def test_an_object_without_a_spec_is_refused(server: Server, build: Callable[[Manifest], Manifest]) -> None:
+    manifest = build({})
+    del manifest["spec"]
+    assert "spec: Required value" in server.refusal(manifest)
+
+
+@pytest.mark.parametrize(
     ("name", "bounds"),
     [
         pytest.param("managedjob.yaml", JOB_BOUNDS, id="of a ManagedJob"),

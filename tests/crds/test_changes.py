@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.crds.frozen import AFTER_START, ALWAYS, NEVER, Change
-from tests.crds.objects import SHORT, TEMPLATE, job
+from tests.crds.objects import SHORT, TEMPLATE, Manifest, job
 from tests.crds.server import Server
 
 pytestmark = pytest.mark.controlplane
@@ -14,21 +14,29 @@ CHANGES = [*AFTER_START, *ALWAYS, *NEVER]
 Answers = dict[str, tuple[str, str]]
 
 
+STATUSES: dict[str, Manifest] = {
+    "waiting": {"schedule": {"state": "Waiting", "position": 3}},
+    "started": {"controller": {"podName": "c", "podUID": "1"}},
+}
+
+
 def name(when: str, change: Change) -> str:
     return f"{when}-{CHANGES.index(change)}"
+
+
+def _status(of: str, when: str) -> Manifest:
+    manifest = job({}, of)
+    del manifest["spec"]
+    return {**manifest, "status": STATUSES[when]}
 
 
 @pytest.fixture(scope="module")
 def answers(server: Server) -> Iterator[Answers]:
     """What the server says of each change to a job that no controller has taken over, and to one that has started."""
-    waiting = [name("waiting", change) for change in CHANGES]
-    started = [name("started", change) for change in CHANGES]
-    server.store(*(job(change.before, name(when, change)) for when in ("waiting", "started") for change in CHANGES))
-    server.patch_status("mj", waiting, {"schedule": {"state": "Waiting", "position": 3}})
-    server.patch_status("mj", started, {"controller": {"podName": "c", "podUID": "1"}})
+    server.store(*(job(change.before, name(when, change)) for when in STATUSES for change in CHANGES))
+    server.write_statuses(*(_status(name(when, change), when) for when in STATUSES for change in CHANGES))
     said = [
-        server.refusals_by_name([job(change.after, name(when, change)) for change in CHANGES])
-        for when in ("waiting", "started")
+        server.refusals_by_name([job(change.after, name(when, change)) for change in CHANGES]) for when in STATUSES
     ]
     yield {change.sentence: (said[0][n], said[1][n]) for n, change in enumerate(CHANGES)}
     server.clear()
