@@ -29,7 +29,7 @@ def main() -> int:
         cluster("kind", "up", "--workers", "2")
     kubeconfig = cluster("kubeconfig", capture=True).strip()
     os.environ["KUBECONFIG"] = kubeconfig
-    kubectl, helm = (cluster("programs", "--print", name, capture=True).strip() for name in ("kubectl", "helm"))
+    kubectl, helm = (cluster("programs", name, capture=True).strip() for name in ("kubectl", "helm"))
     with step("The image, built and loaded into the nodes"):
         cluster("image")
         cluster("load-image")

@@ -6,10 +6,10 @@ import json
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
 ManagedJob = dict[str, Any]
 FINISHED = ("Succeeded", "Failed", "Cancelled")
@@ -89,8 +89,8 @@ class JobWatch:
             )
             with self._process as process:
                 assert process.stdout is not None
-                for event in _documents(process.stdout):
-                    self._take(event)
+                for line in process.stdout:  # one event a line
+                    self._take(json.loads(line))
 
     def _take(self, event: dict[str, Any]) -> None:
         job = event["object"]
@@ -111,18 +111,3 @@ class JobWatch:
 def phase_of(job: ManagedJob | None) -> str:
     """The phase, or an empty string for a job that is not there."""
     return str((job or {}).get("status", {}).get("phase", ""))
-
-
-def _documents(stream: IO[str]) -> Iterator[dict[str, Any]]:
-    decoder = json.JSONDecoder()
-    buffer = ""
-    for line in stream:
-        buffer += line
-        if line.rstrip() != "}":
-            continue
-        try:
-            document, end = decoder.raw_decode(buffer.lstrip())
-        except json.JSONDecodeError:
-            continue
-        buffer = buffer.lstrip()[end:]
-        yield document
