@@ -80,7 +80,13 @@ def _parse_spec(spec: wire.SpecWire) -> JobSpec:
     )
 
 
+_NO_RECOVERY = wire.RecoveryWire()
+_DEFAULT_RECOVERY = RecoveryPolicy()
+
+
 def _parse_recovery(recovery: wire.RecoveryWire) -> RecoveryPolicy:
+    if recovery == _NO_RECOVERY:
+        return _DEFAULT_RECOVERY  # one for all of the many jobs that say nothing about it
     backoff = recovery.backoff
     return RecoveryPolicy(
         strategy=recovery.strategy,
@@ -106,7 +112,7 @@ def _parse_status(status: wire.StatusWire) -> JobStatus:
         reason=status.reason,
         description=status.description,
         observed_generation=status.observed_generation,
-        conditions=tuple(as_fields(Condition, c) for c in status.conditions),
+        conditions=tuple(_parse_condition(c) for c in status.conditions),
         schedule=_parse_schedule(status.schedule),
         controller=_parse_controller(status.controller),
         current_attempt=(as_fields(CurrentAttempt, status.current_attempt) if status.current_attempt else None),
@@ -121,6 +127,18 @@ def _parse_status(status: wire.StatusWire) -> JobStatus:
         running_seconds=status.running_seconds,
         exit_code=status.exit_code,
         logs=status.logs,
+    )
+
+
+def _parse_condition(condition: wire.ConditionWire) -> Condition:
+    """Spelled out, for there are five of them in each of many thousands of jobs."""
+    return Condition(
+        type=condition.type,
+        status=condition.status,
+        reason=condition.reason,
+        message=condition.message,
+        last_transition_time=condition.last_transition_time,
+        observed_generation=condition.observed_generation,
     )
 
 

@@ -82,6 +82,7 @@ def make_settings() -> kopf.OperatorSettings:
     settings.scanning.disabled = True
     settings.watching.server_timeout = 300
     settings.watching.connect_timeout = 10
+    settings.watching.chunk_size = 500
     settings.networking.request_timeout = 30
     settings.networking.connect_timeout = 10
     settings.process.ultimate_exiting_timeout = None

@@ -9,12 +9,13 @@ from datetime import UTC, datetime
 from managedjobs.api.controller_manifest import controller_pod
 from managedjobs.api.controller_pod import ControllerPodWire
 from managedjobs.api.names import CONTROLLER_SELECTOR, DEFAULT_POOL, LEADER_TERM_ANNOTATION
+from managedjobs.api.nodes import NodeWire
 from managedjobs.api.pools import PoolWire, default_pool
 from managedjobs.core.model import Job
 from managedjobs.core.pool import PoolSpec
 from managedjobs.kube.backoff import Backoff, wait_until
 from managedjobs.kube.client import Client
-from managedjobs.kube.errors import AlreadyExists, ApiError, Forbidden, KubeError
+from managedjobs.kube.errors import AlreadyExists, ApiError, Forbidden, KubeError, Unreachable
 from managedjobs.kube.informer import Informer
 from managedjobs.kube.lease import Elector, process_identity
 from managedjobs.kube.resources import CONTROLLER_POOLS, PODS
@@ -26,6 +27,7 @@ from managedjobs.settings import Settings
 
 logger = logging.getLogger(__name__)
 DRAIN_SECONDS = 5.0
+SYNC_SECONDS = 10.0
 
 
 class Leadership:
@@ -38,6 +40,7 @@ class Leadership:
         store: Store,
         lists: Lists,
         pods: Informer[ControllerPodWire],
+        nodes: Informer[NodeWire],
         applier: Applier,
         scheduler: Scheduler,
     ) -> None:
@@ -46,6 +49,7 @@ class Leadership:
         self._store = store
         self._lists = lists
         self._pods = pods
+        self._nodes = nodes
         self._applier = applier
         self._scheduler = scheduler
 
@@ -72,6 +76,7 @@ class Leadership:
         backoff = Backoff(initial_seconds=0.2, max_seconds=10.0)
         while elector.leading and not stop.is_set():
             try:
+                await self._await_informers()
                 await self._make_default_pool()
                 await self._await_acceptance(term, elector, stop)
                 await self._read_all()
@@ -79,6 +84,8 @@ class Leadership:
                 logger.warning("not deciding yet", extra={"error": str(error)})
                 await wait_until(stop, backoff.next_seconds())
                 continue
+            if not elector.leading:
+                return
             logger.info("deciding", extra={"term": term, "jobs": len(self._store.jobs)})
             self._scheduler.lead(term)
             await _first(stop, elector.lost)
@@ -93,8 +100,13 @@ class Leadership:
         for pod in listing.items:
             self._pods.offer(pod)
 
+    async def _await_informers(self) -> None:
+        for informer in (self._pods, self._nodes):
+            if not await wait_until(informer.synced, SYNC_SECONDS):
+                raise Unreachable(informer.last_error or "the first list takes long")
+
     async def _make_default_pool(self) -> None:
-        if self._settings.default_pool is None or DEFAULT_POOL in self._store.fleet.pools:
+        if self._settings.default_pool is None:
             return
         try:
             await self._client.create(CONTROLLER_POOLS, None, default_pool(self._settings.default_pool), PoolWire)

@@ -20,6 +20,8 @@ from managedjobs.scheduler.store import Store
 
 logger = logging.getLogger(__name__)
 
+FIRST_RESYNC_SECONDS = 30.0
+"""kopf begins after our own first list: what was deleted in between, no watch tells."""
 RESYNC_SECONDS = 300.0
 _PATIENCE_SECONDS = 20.0
 """How long the watch may take to bring what a list has shown."""
@@ -34,6 +36,8 @@ class Lists:
         self._feed = feed
         self._namespaces: tuple[str | None, ...] = tuple(namespaces) or (None,)
         self._restarted = False
+        self.filled = asyncio.Event()
+        """Set after the first complete list."""
         self.stuck = False
         """Whether the watches were found to have missed changes twice in a row."""
 
@@ -50,11 +54,14 @@ class Lists:
             unreadable = [JobKey(*key) for key in listing.unreadable]
             now = self._client.clock.now()
             differing += len(self._store.listed_jobs(jobs, unreadable, listing.resource_version, namespace, now))
+        self.filled.set()
         return differing
 
     async def keep(self, shell: Shell, wake: asyncio.Event, stop: asyncio.Event) -> None:
         """List from time to time; start the watches again when they did not tell of what a list shows."""
-        while not await wait_until(stop, RESYNC_SECONDS):
+        period = FIRST_RESYNC_SECONDS
+        while not await wait_until(stop, period):
+            period = RESYNC_SECONDS
             heard = self._feed.count
             try:
                 differing = await self.all()

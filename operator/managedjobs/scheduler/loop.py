@@ -59,6 +59,8 @@ class Scheduler:
         self._requests = Requests(applier, self._desk, store, client.clock, wake)
         self._pool_write: asyncio.Task[None] | None = None
         self._term: int | None = None
+        self.has_led = asyncio.Event()
+        """Set when it began to decide for the first time."""
         self._passed_at = client.clock.monotonic()
 
     async def run(self) -> None:
@@ -75,6 +77,7 @@ class Scheduler:
         self._store.dirty.update(dict.fromkeys(self._store.all_uids()))
         self._store.dirty_pools.update(self._store.lines, self._store.fleet.pools)
         metrics.LEADER.set(1)
+        self.has_led.set()
         self._wake.set()
 
     async def stop_leading(self, timeout_seconds: float) -> None:

@@ -36,6 +36,8 @@ from managedjobs.telemetry import metrics
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
+_STANDBY_SECONDS = 3.0
+"""Who leads by then needs no warm store first."""
 _STUCK_SECONDS = 6 * LONGEST_WAIT
 
 
@@ -90,26 +92,31 @@ class Operator:
         async with AsyncExitStack() as stack:
             for name, work in (("pods", pods.run()), ("nodes", nodes.run()), ("events", recorder.run())):
                 stack.push_async_callback(_cancel, asyncio.create_task(work, name=name))
-            if await self._until(lambda: self._first_list(lists)) is None:
-                return
-            await self._wait_synced(pods, nodes)
+            leadership = Leadership(client, settings, self._store, lists, pods, nodes, applier, scheduler)
             stack.push_async_callback(shell.stop)
-            watches = asyncio.create_task(shell.run(), name="kopf")
-            stack.push_async_callback(_cancel, watches)
-            resync = asyncio.create_task(lists.keep(shell, wake, self._stop), name="resync")
-            stack.push_async_callback(_cancel, resync)
-            loop = asyncio.create_task(scheduler.run(), name="loop")
-            stack.push_async_callback(_cancel, loop)
-            self._problem = ""
-            leadership = Leadership(client, settings, self._store, lists, pods, applier, scheduler)
-            leading = asyncio.create_task(leadership.run(self._stop), name="leadership")
-            await asyncio.wait([leading, loop, watches, resync], return_when=asyncio.FIRST_COMPLETED)
+            works = {
+                "leadership": leadership.run(self._stop),
+                "loop": scheduler.run(),
+                "watches": self._watch(lists, shell, scheduler),
+                "resync": lists.keep(shell, wake, self._stop),
+            }
+            tasks = {name: asyncio.create_task(work, name=name) for name, work in works.items()}
+            for name in ("loop", "watches", "resync"):
+                stack.push_async_callback(_cancel, tasks[name])
+            await asyncio.wait(tasks.values(), return_when=asyncio.FIRST_COMPLETED)
             self._stop.set()
-            await leading
+            await tasks["leadership"]
             await recorder.flush(1.0)
-            for task in (loop, watches, resync):
+            for task in tasks.values():
                 if task.done():
                     task.result()  # raises what ended it
+
+    async def _watch(self, lists: Lists, shell: Shell, scheduler: Scheduler) -> None:
+        """Let kopf watch, after the first decision; a standby fills its store first."""
+        if not await wait_until(scheduler.has_led, _STANDBY_SECONDS):
+            await self._until(lambda: self._first_list(lists))
+        await shell.run()
+        await self._stop.wait()
 
     # --- the start
 
@@ -161,13 +168,6 @@ class Operator:
             return f"the ManagedJobs can't be listed: {error}"
         return True
 
-    async def _wait_synced(self, *informers: Informer[ControllerPodWire] | Informer[NodeWire]) -> None:
-        for informer in informers:
-            while not self._stop.is_set() and not await wait_until(informer.synced, 1.0):
-                if informer.last_error and informer.last_error != self._problem:
-                    self._problem = informer.last_error
-                    logger.error("waiting: %s", informer.last_error)
-
     def _informers(
         self, client: Client, wake: asyncio.Event
     ) -> tuple[Informer[ControllerPodWire], Informer[NodeWire]]:
@@ -198,10 +198,12 @@ class Operator:
     # --- how it is
 
     def _how_ready(self) -> str:
-        return self._problem or self._how_alive()
+        if self._lists is None or not self._lists.filled.is_set():
+            return self._problem
+        return self._how_alive()
 
     def _how_alive(self) -> str:
-        if self._scheduler is None or self._problem:
+        if self._scheduler is None:
             return ""  # waiting for something outside is no reason to be started again
         if self._scheduler.seconds_since_pass() > _STUCK_SECONDS:
             return "the scheduling loop is stuck"

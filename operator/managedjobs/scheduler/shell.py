@@ -7,12 +7,10 @@ import logging
 import threading
 from collections.abc import Sequence
 
-import kopf
 import uvloop
 
 from managedjobs.kube.backoff import Backoff, wait_until
 from managedjobs.scheduler.feed import Feed
-from managedjobs.scheduler.handlers import make_registry, make_settings
 
 logger = logging.getLogger(__name__)
 _STOP_SECONDS = 5.0
@@ -86,6 +84,11 @@ class _Round:
             self._ours.call_soon_threadsafe(self._done.set)
 
     async def _operate(self) -> None:
+        # Imported here, in its own thread: kopf and what it pulls in take longer than the first decision.
+        import kopf
+
+        from managedjobs.scheduler.handlers import make_registry, make_settings
+
         await kopf.operator(
             registry=make_registry(),
             settings=make_settings(),
