@@ -72,9 +72,9 @@ class Leadership:
     async def _lead(self, elector: Elector, stop: asyncio.Event) -> None:
         term = elector.term or 0
         self._applier.term = term
-        self._applier.leading = lambda: elector.leading and not stop.is_set()
+        leads = self._applier.leading = lambda: elector.leading and not stop.is_set()
         backoff = Backoff(initial_seconds=0.2, max_seconds=10.0)
-        while elector.leading and not stop.is_set():
+        while leads():
             try:
                 await self._await_informers()
                 await self._make_default_pool()
@@ -84,7 +84,7 @@ class Leadership:
                 logger.warning("not deciding yet", extra={"error": str(error)})
                 await wait_until(stop, backoff.next_seconds())
                 continue
-            if not elector.leading:
+            if not leads():
                 return
             logger.info("deciding", extra={"term": term, "jobs": len(self._store.jobs)})
             self._scheduler.lead(term)
