@@ -85,7 +85,7 @@ async def test_a_controller_of_another_object_of_the_name_leaves_it_alone(stage:
 
 async def test_a_child_job_that_is_suspended_from_outside_parks_the_job_and_is_no_ending(stage: Stage):
     await stage.submit()
-    stage.start()
+    controller = stage.start()
     await stage.run_pods()
     await stage.until_phase("Running")
     await stage.suspend_child(True)
@@ -98,3 +98,4 @@ async def test_a_child_job_that_is_suspended_from_outside_parks_the_job_and_is_n
     assert (again["schedule"]["state"], again["attemptCount"]) == ("Alive", 1)
     await stage.end_pod(pod, 0)
     await stage.until_phase("Succeeded")
+    assert await exit_code(controller) == 0

@@ -26,11 +26,12 @@ async def test_a_job_is_taken_over_launched_run_and_ends_in_success(stage: Stage
 
 async def test_a_job_that_is_done_before_it_was_seen_running_needs_one_write_less(stage: Stage):
     await stage.submit()
-    stage.start()
+    controller = stage.start()
     [pod] = await stage.until_pods(1)
     await stage.end_pod(pod, 0)
     done = await stage.until_phase("Succeeded")
     assert "firstUpTime" in done
+    assert await exit_code(controller) == 0
 
 
 async def test_a_failed_program_ends_the_job_with_exit_code_and_last_line(stage: Stage):

@@ -7,7 +7,7 @@ import pytest
 from managedjobs.core.controller_view import Me
 from managedjobs.core.endings import Ending
 from managedjobs.core.lifecycle import decide_step
-from managedjobs.core.model import AttemptRecord, ControllerRef, CurrentAttempt, Job, JobSpec, Schedule
+from managedjobs.core.model import AttemptRecord, Condition, ControllerRef, CurrentAttempt, Job, JobSpec, Schedule
 from managedjobs.core.phases import LIVE_STATES, Phase, ScheduleState
 from managedjobs.core.steps import DeleteChildJob, Exit, Look, Step, Wait, WriteStatus
 from tests.support.driven import ME, NOW, ago, child, driven, pod, view
@@ -45,6 +45,7 @@ def test_a_resumed_job_gets_its_next_attempt_and_its_deadline_is_moved_by_the_su
         attempt_count=1,
         attempts=(ended,),
         first_up_time=ago(800),
+        conditions=(Condition(type="Admitted", status="False", reason="Suspended", last_transition_time=ago(400)),),
     )
     step = decided(job)
     assert isinstance(step, WriteStatus)

@@ -22,7 +22,7 @@ from managedjobs.core.steps import (
     StopChildJob,
     Wait,
 )
-from tests.support.driven import NOW, ago, child, driven, pending_pod, pod
+from tests.support.driven import NOW, ago, child, driven, failed_pod, pending_pod, pod
 from tests.support.driving import decided, job_with, outcome, written
 
 LAUNCHING = driven(ScheduleState.LAUNCHING, started=10)
@@ -138,3 +138,13 @@ def test_a_child_job_that_somebody_deletes_is_an_ending_once_it_is_proven(job: J
     for gone in (child(deleting=True), None) if job is ALIVE else (child(deleting=True),):
         assert decided(job, child=gone, fresh=False) == Look()
         assert outcome(written(job, child=gone))[3] == Ending.CHILD_JOB_DELETED
+
+
+def test_a_parked_job_whose_child_job_is_gone_needs_a_launch_slot_again():
+    assert decided(PARKED, fresh=False) == Look()
+    assert outcome(written(PARKED))[3] == Ending.CHILD_JOB_DELETED
+
+
+def test_a_child_job_that_failed_is_not_parked_though_it_is_suspended():
+    step = written(PARKED, failed_pod(0, 3), child=child(suspended=True, failed=True))
+    assert outcome(step)[1:] == (Phase.FAILED, Reason.PROGRAM_FAILED, Ending.PROGRAM_FAILED)

@@ -10,7 +10,7 @@ from managedjobs.core.lifecycle import decide_step
 from managedjobs.core.model import Job, JobSpec, Schedule
 from managedjobs.core.phases import LIVE_STATES, Phase, ScheduleState
 from managedjobs.core.reasons import Reason
-from managedjobs.core.steps import DeletePod, Look, StopChildJob, Wait, WriteStatus
+from managedjobs.core.steps import DeleteChildJob, DeletePod, Look, StopChildJob, Wait, WriteStatus
 from tests.support.driven import ME, NOW, ago, child, driven, failed_pod, pod, view
 
 ENDED = {ScheduleState.ALIVE_BACKOFF, ScheduleState.ALIVE_WAITING}
@@ -111,3 +111,17 @@ def test_a_pod_on_a_lost_node_does_not_hold_a_cancel_up_for_ever():
     lost = {"node-0": Node(name="node-0", unreachable_since=ago(61))}
     step = decide_step(view(job, going, child=child(suspended=True), nodes=lost), ME, NOW)
     assert step == DeletePod(name="train-0-abcde", uid="pod-0")
+
+
+@pytest.mark.parametrize("held", [False, True], ids=["running", "suspended by its queue"])
+def test_a_child_job_that_a_queue_would_resume_is_deleted_once_its_ending_is_written(held: bool):
+    job = driven(spec=JobSpec(cancel=True))
+    own = child(queued=True, suspended=held)
+    first = decide_step(view(job, pod(0), child=own), ME, NOW)
+    assert isinstance(first, WriteStatus)
+    assert (first.status.phase, first.status.attempts[-1].ending) == (Phase.CANCELLING, Ending.CANCELLED)
+    job = replace(job, status=first.status)
+    assert decide_step(view(job, pod(0), child=own), ME, NOW) == DeleteChildJob(uid="child-uid")
+    last = decide_step(view(job), ME, NOW)
+    assert isinstance(last, WriteStatus)
+    assert last.status.phase is Phase.CANCELLED

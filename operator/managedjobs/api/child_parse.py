@@ -20,6 +20,7 @@ from managedjobs.api.parse import known
 from managedjobs.core.controller_view import ChildJob, Container, Node, Pod, PodPhase, Service
 
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
+KUEUE_QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 LOG_POLICY = "FallbackToLogsOnError"
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _INDEXES_BELIEVED = 100_000
@@ -46,6 +47,7 @@ def parse_child_job(job: JobWire) -> ChildJob:
         suspended=bool(job.spec.suspend),
         suspended_at=_when(suspension, "True"),
         resumed_at=_when(suspension, "False"),
+        queued=KUEUE_QUEUE_LABEL in labels,
         complete="Complete" in conditions or "SuccessCriteriaMet" in conditions,
         failed=failure is not None,
         failure_message=failure.message if failure else "",

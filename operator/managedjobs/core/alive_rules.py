@@ -24,7 +24,7 @@ def watch_over(situation: Situation) -> Step:
     child = situation.current_child
     if child is None:
         return end(situation, Report(ending=Ending.CHILD_JOB_DELETED)) if situation.view.fresh else Look()
-    if child.suspended:
+    if child.held:
         return park(situation, describe.suspended_from_outside(situation.number))
     pods = pods_of(child, situation.view.pods)
     return ending_step(situation, child, pods) or _go_on(situation, child, pods)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from managedjobs.core.endings import PROGRAM_ENDINGS, Ending, Report
+from managedjobs.core.conditions import ADMITTED, find_condition
+from managedjobs.core.endings import Report
 from managedjobs.core.model import AttemptRecord, CurrentAttempt, JobStatus
 from managedjobs.core.observe import Launch
 from managedjobs.core.text import bounded
@@ -79,17 +80,12 @@ def earlier_records(status: JobStatus) -> tuple[AttemptRecord, ...]:
     return tuple(record for record in status.attempts if record.number < number)
 
 
-def time_suspended(status: JobStatus, now: datetime) -> timedelta:
-    """How long the job has been without its slots, when its last attempt ended in a suspension; else nothing."""
-    record = record_of(status)
-    if record.ending != Ending.SUSPENDED or record.end_time is None:
+def time_without_slots(status: JobStatus, now: datetime) -> timedelta:
+    """How long a job that is being resumed was suspended and queued: since it was last Admitted."""
+    admitted = find_condition(status.conditions, ADMITTED)
+    if admitted is None or admitted.status != "False" or admitted.last_transition_time is None:
         return timedelta()
-    return max(timedelta(), now - record.end_time)
-
-
-def was_program_fault(record: AttemptRecord) -> bool:
-    """Whether the attempt ended by the program's own doing."""
-    return record.ending in PROGRAM_ENDINGS
+    return max(timedelta(), now - admitted.last_transition_time)
 
 
 def _with_record(status: JobStatus, record: AttemptRecord) -> tuple[AttemptRecord, ...]:

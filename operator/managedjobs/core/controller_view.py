@@ -118,6 +118,8 @@ class ChildJob:
     """`spec.suspend`, by Kueue, by hand, or by us."""
     suspended_at: datetime | None = None
     resumed_at: datetime | None = None
+    queued: bool = False
+    """Whether a queue such as Kueue suspends and resumes it."""
     complete: bool = False
     """Whether every index succeeded."""
     failed: bool = False
@@ -126,6 +128,11 @@ class ChildJob:
     over: bool = False
     """Whether the Job is finished: no pod of it runs any more."""
     completed_indexes: frozenset[int] = frozenset()
+
+    @property
+    def held(self) -> bool:
+        """Whether it waits for somebody to resume it; one that has failed is never resumed."""
+        return self.suspended and not self.failed
 
     def made_for(self, job_uid: str) -> bool:
         """Whether it is the child Job of that ManagedJob, also after it was orphaned."""

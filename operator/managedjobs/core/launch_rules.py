@@ -34,14 +34,21 @@ def launch(situation: Situation) -> Step:
     """The next step of an attempt that is launching or parked."""
     child = situation.view.child
     if child is None or situation.own_child is None or child.attempt != situation.number:
+        if situation.status.state is ScheduleState.PARKED:
+            # It had one. To create another needs a launch slot, which a parked job has given back.
+            return _child_is_gone(situation)
         late = _too_late(situation, None)
         if late is not None:
             return late
         until = _deadline(situation, None)
         return create(situation, until) if child is None else clear_name(situation, child, until)
     if child.deleting:
-        return end(situation, Report(ending=Ending.CHILD_JOB_DELETED)) if situation.view.fresh else Look()
+        return _child_is_gone(situation)
     return _follow(situation, child, pods_of(child, situation.view.pods))
+
+
+def _child_is_gone(situation: Situation) -> Step:
+    return end(situation, Report(ending=Ending.CHILD_JOB_DELETED)) if situation.view.fresh else Look()
 
 
 def ending_step(situation: Situation, child: ChildJob, pods: tuple[Pod, ...]) -> Step | None:
@@ -83,7 +90,7 @@ def park(situation: Situation, description: str) -> WriteStatus:
 
 
 def _follow(situation: Situation, child: ChildJob, pods: tuple[Pod, ...]) -> Step:
-    if child.suspended:
+    if child.held:
         return _suspended_outside(situation, child)
     wrong = _incurable(situation, pods)
     if wrong is not None:

@@ -18,7 +18,7 @@ from managedjobs.core.attempts import (
     current_attempt,
     end_attempt,
     has_ended,
-    time_suspended,
+    time_without_slots,
 )
 from managedjobs.core.controller_view import Me, View
 from managedjobs.core.ending_rules import end
@@ -31,7 +31,7 @@ from managedjobs.core.phases import Phase, ScheduleState
 from managedjobs.core.reasons import Reason
 from managedjobs.core.situation import Situation, earliest
 from managedjobs.core.steps import DeleteChildJob, Exit, Look, Step, Wait, WriteStatus
-from managedjobs.core.stopping_rules import HAS_PODS, finish_failing, stop, stop_on_request
+from managedjobs.core.stopping_rules import HAS_PODS, STOPPING_PHASES, finish_failing, stop, stop_on_request
 from managedjobs.core.text import seconds
 
 
@@ -102,13 +102,14 @@ def _without_suspension(job: Job, now: datetime) -> JobStatus:
     first_up = job.status.first_up_time
     if first_up is None:
         return job.status
-    return replace(job.status, first_up_time=first_up + time_suspended(job.status, now))
+    return replace(job.status, first_up_time=first_up + time_without_slots(job.status, now))
 
 
 def _drive(situation: Situation) -> Step:
     step = _first_step(situation)
     if isinstance(step, Wait):
-        return Wait(earliest(step.until, *(moment for moment, _ in _limits(situation))))
+        ahead = (moment for moment, _ in _limits(situation) if moment > situation.now)
+        return Wait(earliest(step.until, *ahead))
     return step
 
 
@@ -131,7 +132,7 @@ def _being_deleted(situation: Situation) -> Step | None:
 def _succeeded(situation: Situation) -> Step | None:
     """Success counts before anything that could still end the attempt, except what was already announced."""
     child, status = situation.current_child, situation.status
-    announced = status.phase in (Phase.CANCELLING, Phase.SUSPENDING) or has_ended(status)
+    announced = status.phase in STOPPING_PHASES or has_ended(status)
     if status.state not in HAS_PODS or announced or child is None or not child.complete:
         return None
     if current_attempt(status).up_time is None:

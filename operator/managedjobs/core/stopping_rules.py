@@ -7,15 +7,19 @@ from datetime import datetime
 
 from managedjobs.core import describe
 from managedjobs.core.attempts import end_attempt, has_ended
+from managedjobs.core.controller_view import PodPhase
 from managedjobs.core.ending_rules import conclude
 from managedjobs.core.endings import Ending, Report
 from managedjobs.core.phases import Phase, ScheduleState
 from managedjobs.core.reasons import Reason
 from managedjobs.core.situation import NODE_RECHECK, Situation
-from managedjobs.core.steps import DeletePod, Look, Note, Step, StopChildJob, Wait, WriteStatus
+from managedjobs.core.steps import DeleteChildJob, DeletePod, Look, Note, Step, StopChildJob, Wait, WriteStatus
 
 HAS_PODS = frozenset({ScheduleState.LAUNCHING, ScheduleState.PARKED, ScheduleState.ALIVE})
 """The states in which the current attempt has not ended, unless its ending is written as the intent to fail."""
+
+STOPPING_PHASES = frozenset({Phase.CANCELLING, Phase.SUSPENDING})
+"""The phases by which a stop is announced."""
 
 
 def stop_on_request(situation: Situation) -> Step | None:
@@ -30,16 +34,34 @@ def stop_on_request(situation: Situation) -> Step | None:
 
 def finish_failing(situation: Situation) -> Step | None:
     """Go on with a job whose failure is written and whose pods still run; None: it is not such a job."""
-    if situation.status.state not in HAS_PODS or not has_ended(situation.status):
+    status = situation.status
+    if status.state not in HAS_PODS or not has_ended(status) or status.phase in STOPPING_PHASES:
         return None
+    if _ends_by_itself(situation):
+        return Wait(recheck(situation))
     return stop(situation) or conclude(situation)
+
+
+def _ends_by_itself(situation: Situation) -> bool:
+    """Whether the Job controller ends the child Job: it has a backoffLimit of 0, so one failed pod is enough.
+
+    To suspend it before that would take the failed pod away, and its log with it.
+    """
+    child = situation.current_child
+    if child is None or child.suspended or child.over:
+        return False
+    return child.failed or any(p.phase is PodPhase.FAILED and p.owner_uid == child.uid for p in situation.view.pods)
 
 
 def stop(situation: Situation) -> Step | None:
     """The next step towards the end of all pods of the job; None: it is proven that none runs any more."""
     child = situation.own_child
-    if child is not None and not (child.suspended or child.over or child.deleting):
-        return StopChildJob(uid=child.uid)
+    if child is not None and not (child.over or child.deleting):
+        if child.queued:
+            # Its queue would resume it. Its ending is written, by the announcement or as the failure.
+            return DeleteChildJob(uid=child.uid)
+        if not child.suspended:
+            return StopChildJob(uid=child.uid)
     if situation.own_running_pods:
         return remove_lost_pod(situation) or Wait(recheck(situation))
     if not situation.view.fresh:
@@ -67,6 +89,12 @@ def _announce(situation: Situation, phase: Phase, reason: Reason) -> WriteStatus
     if situation.status.phase is phase or not _has_something_to_stop(situation):
         return None
     status = situation.status
+    child = situation.own_child
+    if child is not None and child.queued and status.state in HAS_PODS:
+        # It is going to be deleted, and an ending is written before anything of its attempt is.
+        ending = Ending.CANCELLED if phase is Phase.CANCELLING else Ending.SUSPENDED
+        report = Report(ending=ending)
+        status = end_attempt(status, report, describe.cause(report, situation.number), situation.now)
     text = describe.stopping(phase.value, situation.number)
     return situation.write(
         replace(
