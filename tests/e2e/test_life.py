@@ -22,12 +22,15 @@ def test_a_job_runs_to_success_and_keeps_its_log(apply: Apply, watch: JobWatch, 
     assert kubectl("logs", "-n", namespace, "job/hello").stdout == "hello from attempt 1\n"
 
 
-def test_a_failed_program_shows_its_exit_code_and_last_line(apply: Apply, watch: JobWatch):
+def test_a_failed_program_shows_its_exit_code_and_last_line(
+    apply: Apply, watch: JobWatch, kubectl: Kubectl, namespace: str
+):
     apply(job("broken", "echo starting; echo 'no such column: price' >&2; exit 3"))
     failed = watch.until_phase("broken", *FINISHED)["status"]
     assert (failed["phase"], failed["reason"], failed["exitCode"]) == ("Failed", "ProgramFailed", 3)
     assert "exit code 3" in failed["description"]
     assert "no such column: price" in failed["description"]
+    assert kubectl("logs", "-n", namespace, "job/broken").stdout == "starting\nno such column: price\n"
 
 
 def test_a_program_that_needs_too_much_memory_is_told_its_limit(apply: Apply, watch: JobWatch):

@@ -60,8 +60,8 @@ def _case(situation: Situation, report: Report) -> Case:
 
 
 def _counted(situation: Situation, case: Case) -> JobStatus:
-    message = describe.cause(case.report, situation.number)
-    status = end_attempt(situation.status, case.report, message + describe.last_line(case.report), situation.now)
+    message = describe.stop(describe.cause(case.report, situation.number)) + describe.last_line(case.report)
+    status = end_attempt(situation.status, case.report, message, situation.now)
     own_fault = case.report.ending in PROGRAM_ENDINGS
     return replace(
         status,
