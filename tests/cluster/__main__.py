@@ -1,12 +1,13 @@
 """`python3 -m tests.cluster VERB`: real clusters and images on this machine. Verbs can be repeated at any time."""
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.cluster import controlplane, debian, doctor, image, kind, kwok, loading, programs
+from tests.cluster import controlplane, docker, dockerfile, doctor, image, kind, kwok, loading, packages, programs
 from tests.cluster.cache import Cache
 from tests.cluster.console import ClusterError, duration, say
 from tests.cluster.kind import Cluster
@@ -41,7 +42,7 @@ def _parser() -> argparse.ArgumentParser:
         return added
 
     verb("doctor", lambda _, cache: doctor.report(cache), "say what is there, what is missing, what will be built")
-    verb("packages", lambda _a, _c: debian.install_packages(), "install the Debian packages that are missing")
+    verb("packages", lambda _a, _c: packages.install(), "install the Debian packages that are missing")
     added = verb("programs", _programs, "find or build programs, and print their paths")
     added.add_argument("names", nargs="+", metavar="NAME", help=", ".join(RECIPES))
 
@@ -118,6 +119,9 @@ def _kubeconfig(arguments: argparse.Namespace, cache: Cache) -> None:
 
 
 def _image(arguments: argparse.Namespace, cache: Cache) -> None:
+    if os.geteuid() != 0 and (engine := docker.machine()):
+        print(*dockerfile.build(engine, arguments.tag), sep="\n")
+        return
     for built in image.build(cache, arguments.tag):
         say(f"  {built.name}: {built.size / 1e6:.0f} MB")
         print(built.name)

@@ -1,6 +1,5 @@
-"""Root file systems by debootstrap, kept in the cache; and the Debian packages that this machine needs."""
+"""Root file systems by debootstrap, kept in the cache."""
 
-import importlib.util
 import os
 import shutil
 from collections.abc import Sequence
@@ -8,19 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.cluster import versions
-from tests.cluster.console import ClusterError, run, say, step
-
-PACKAGES: Final = {
-    "docker.io": "dockerd",
-    "containerd": "containerd",
-    "runc": "runc",
-    "iptables": "iptables",
-    "iproute2": "ip",
-    "debootstrap": "debootstrap",
-    "openssl": "openssl",
-    "make": "make",
-}
-"""Debian package → the program by which it is known to be there, however it was installed."""
+from tests.cluster.console import ClusterError, run, step
 
 _USELESS: Final = (
     "usr/lib/x86_64-linux-gnu/gconv",
@@ -34,46 +21,14 @@ _USELESS: Final = (
 )
 
 
-def missing_packages() -> list[str]:
-    """The packages of which this machine lacks the part that is needed."""
-    path = os.pathsep.join((os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"))
-    missing = [package for package, program in PACKAGES.items() if shutil.which(program, path=path) is None]
-    if importlib.util.find_spec("ensurepip") is None:
-        missing.append("python3-venv")
-    if not cgroups_are_mounted() and shutil.which("cgroupfs-mount", path=path) is None:
-        missing.append("cgroupfs-mount")
-    return missing
-
-
-def cgroups_are_mounted() -> bool:
-    """Whether control groups are there, of version 1 or 2; a machine without systemd may have none."""
-    return any((Path("/sys/fs/cgroup") / name).exists() for name in ("memory", "cgroup.controllers"))
-
-
-def install_packages() -> None:
-    """Installs what is missing; says so when there is nothing to do, or nothing that it can do."""
-    missing = missing_packages()
-    if not missing:
-        say("  nothing is missing")
-        return
-    if shutil.which("apt-get") is None:
-        raise ClusterError(
-            f"this is not Debian or Ubuntu; install what these packages hold by other means: {' '.join(missing)}"
-        )
-    if os.geteuid() != 0:
-        raise ClusterError(
-            f"installing packages needs root: sudo apt-get install --no-install-recommends {' '.join(missing)}"
-        )
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    with step("apt-get update"):
-        run(["apt-get", "update", "-q"], env=environment)
-    with step(f"apt-get install {' '.join(missing)}"):
-        run(["apt-get", "install", "-qy", "--no-install-recommends", *missing], env=environment)
+def recipe(packages: Sequence[str]) -> str:
+    """What a root file system with these packages is made from; another text is another system."""
+    return f"{versions.DEBIAN}: {' '.join(sorted(packages))}\nwithout: {' '.join(_USELESS)}\n"
 
 
 def bootstrap(root: Path, packages: Sequence[str], log: Path) -> None:
     """Fills a folder with a minimal Debian and these packages; does nothing if that was done before."""
-    wanted = f"{versions.DEBIAN}: {' '.join(sorted(packages))}\nwithout: {' '.join(_USELESS)}\n"
+    wanted = recipe(packages)
     stamp = root.parent / f"{root.name}.is"
     if stamp.exists() and stamp.read_text() == wanted:
         return

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.cluster import debian, network, processes, programs
+from tests.cluster import network, processes, programs
 from tests.cluster.cache import Cache
 from tests.cluster.console import ClusterError, run, step, succeeds, wait_until
 from tests.cluster.processes import Process
@@ -53,8 +53,13 @@ def present(cache: Cache) -> Engine | None:
     ours = Engine(_socket(cache))
     if _socket(cache).exists() and ours.succeeds("info", timeout=20):
         return ours
-    machine = Engine(None)
-    return machine if machine.succeeds("info", timeout=20) else None
+    return machine()
+
+
+def machine() -> Engine | None:
+    """The machine's own daemon, if it answers."""
+    engine = Engine(None)
+    return engine if engine.succeeds("info", timeout=20) else None
 
 
 def ensure(cache: Cache) -> Engine:
@@ -73,10 +78,13 @@ def stop(cache: Cache) -> None:
     with cache.lock("docker"):
         processes.stop(_daemons(cache), grace=STOP_SECONDS)  # asked first: it stops its containers
         _clear(cache)
-        if not Engine(None).succeeds(
-            "info", timeout=20
-        ):  # else the rules and bridges may be the machine's own daemon's
+        if machine() is None:  # else the rules and bridges may be the machine's own daemon's
             network.restore(cache)
+
+
+def cgroups_are_mounted() -> bool:
+    """Whether control groups are there, of version 1 or 2; a machine without systemd may have none."""
+    return any((Path("/sys/fs/cgroup") / name).exists() for name in ("memory", "cgroup.controllers"))
 
 
 def is_stale(pid_file: Path, program: str) -> bool:
@@ -101,7 +109,7 @@ def _start(cache: Cache) -> Engine:
             "no Docker daemon answers; starting one needs root (or start the machine's: `systemctl start docker`)"
         )
     wrapper = programs.path_of("runc-wrap", cache)
-    if not debian.cgroups_are_mounted():
+    if not cgroups_are_mounted():
         run(["cgroupfs-mount"])
     network.remember(cache)
     with step("starting a Docker daemon of our own"):

@@ -4,7 +4,7 @@ import os
 import platform
 import shutil
 
-from tests.cluster import debian, docker, image, kind, node_image, programs, versions
+from tests.cluster import docker, image, kind, node_image, packages, programs, versions
 from tests.cluster.cache import Cache
 from tests.cluster.console import run
 from tests.cluster.recipes import CONTROL_PLANE, NODE
@@ -28,8 +28,8 @@ def report(cache: Cache) -> None:
         if go
         else f"missing; {needed} or later is needed for what has to be built",
     )
-    packages = debian.missing_packages()
-    _line("Debian packages", f"missing: {' '.join(packages)} (packages)" if packages else "complete")
+    lacking = packages.missing()
+    _line("Debian packages", f"missing: {' '.join(lacking)} (packages)" if lacking else "complete")
     _line(
         "root",
         "yes" if os.geteuid() == 0 else "no: only with the machine's own Docker daemon and a published node image",

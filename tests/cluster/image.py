@@ -81,7 +81,7 @@ class _Builder:
         return built
 
     def _base(self) -> Blob:
-        key = _digest(versions.DEBIAN, *PACKAGES, (HERE / "debian.py").read_text())
+        key = _digest(versions.DEBIAN, *PACKAGES, debian.recipe(PACKAGES))
         if kept := self._kept("base", key):
             return kept
         debian.bootstrap(self.root, PACKAGES, self.cache.images / "debootstrap.log")

@@ -31,6 +31,7 @@ PACKAGES: Final = (
         "containernetworking-plugins",
     ),
 )
+_REPOSITORY: Final = "managedjobs/node"
 _SERVED_BY_ONE_IMAGE: Final = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "etcd")
 _EXECUTABLE: Final = 0o755
 
@@ -40,7 +41,7 @@ def tag() -> str:
     recipe = hashlib.sha256()
     for file in (Path(__file__), HERE / "versions.py", HERE / "recipes.py", *sorted((HERE / "node").iterdir())):
         recipe.update(file.read_bytes())
-    return f"managedjobs/node:{versions.KUBERNETES}-{recipe.hexdigest()[:8]}"
+    return f"{_REPOSITORY}:{versions.KUBERNETES}-{recipe.hexdigest()[:8]}"
 
 
 def ensure(engine: Engine, cache: Cache) -> str:
@@ -62,6 +63,7 @@ def ensure(engine: Engine, cache: Cache) -> str:
         archive.unlink()
     with step(f"image {name}"):
         _import(engine, root, name, 'ENTRYPOINT ["/usr/local/bin/entrypoint","/sbin/init"]', "ENV container=docker")
+    _remove_older(engine, name)
     return name
 
 
@@ -172,6 +174,12 @@ def _import(engine: Engine, folder: Path, name: str, *changes: str) -> None:
     options = " ".join(f"--change '{change}'" for change in changes)
     script = f"set -o pipefail; tar -C '{folder}' -c . | docker import {options} - '{name}'"
     run(["bash", "-c", script], env=engine.environment)
+
+
+def _remove_older(engine: Engine, name: str) -> None:
+    listed = engine.docker("image", "ls", _REPOSITORY, "--format", "{{.Repository}}:{{.Tag}}").split()
+    for older in set(listed) - {name}:
+        engine.succeeds("rmi", older)  # refused while a cluster still runs on it
 
 
 def _put(source: Path, target: Path, mode: int = _EXECUTABLE) -> None:

@@ -27,7 +27,7 @@ with control_plane() as plane:
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def killed_owner() -> Iterator[ControlPlane]:
     """A control plane whose owner was killed with no chance to clean up."""
     owner = subprocess.Popen(
