@@ -14,7 +14,7 @@ from managedjobs.kube.backoff import pause
 from managedjobs.kube.client import Client, Propagation
 from managedjobs.kube.credentials import load_credentials
 from managedjobs.kube.errors import NotFound
-from managedjobs.kube.resources import JOBS, MANAGED_JOBS, PODS, Resource
+from managedjobs.kube.resources import JOBS, MANAGED_JOBS, NODES, PODS, Resource
 
 Object = dict[str, Any]
 PATIENCE_SECONDS = 20.0
@@ -29,7 +29,7 @@ class Stage:
         self.namespace = namespace
         self.name = f"train-{secrets.token_hex(3)}"
         self.uid = ""
-        self._kubeconfig = kubeconfig
+        self.kubeconfig = kubeconfig
         self._controllers: list[asyncio.Task[int]] = []
 
     async def submit(self, **spec: Any) -> None:  # noqa: ANN401 -- any field of the spec
@@ -183,6 +183,36 @@ class Stage:
         """Delete the child Job, as its user would."""
         await self.client.delete(JOBS, self.namespace, self.name, propagation="Background")
 
+    async def bind(self, pod: Object, node: str) -> None:
+        """Place a pod, as the scheduler does."""
+        name = pod["metadata"]["name"]
+        binding = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": name},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": node},
+        }
+        pod_bindings = Resource("", "v1", f"pods/{name}/binding", "Binding", namespaced=True)
+        await self.client.create(pod_bindings, self.namespace, binding, dict)
+
+    async def silence_node(self, node: str, pod: Object) -> None:
+        """Let a node fall silent: the node controller reports so, on the node and on its pod."""
+        silent = {
+            "type": "Ready",
+            "status": "Unknown",
+            "reason": "NodeStatusUnknown",
+            "lastTransitionTime": self._now(),
+        }
+        body = {"status": {"conditions": [silent]}}
+        await self.client.patch(NODES, None, node, body, dict, subresource="status")
+        unready = {"status": {"conditions": [{"type": "Ready", "status": "False"}]}}
+        name = pod["metadata"]["name"]
+        await self.client.patch(PODS, self.namespace, name, unready, dict, subresource="status")
+
+    async def until_there_child(self, condition: Callable[[Object], object]) -> None:
+        """Return once the child Job meets the condition."""
+        await self.until_there(JOBS, self.name, condition)
+
     async def suspend_child(self, suspended: bool) -> None:
         """Suspend or resume the child Job, as Kueue would."""
         await self.client.patch(JOBS, self.namespace, self.name, {"spec": {"suspend": suspended}}, dict)
@@ -212,7 +242,7 @@ class Stage:
         return self.client.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
 
     async def _drive(self, settings: Settings) -> int:
-        async with Client(load_credentials({"KUBECONFIG": str(self._kubeconfig)})) as client:
+        async with Client(load_credentials({"KUBECONFIG": str(self.kubeconfig)})) as client:
             return await drive(client, settings)
 
 

@@ -16,7 +16,7 @@ _LINE = 200
 _WHAT_HAPPENED = {
     Ending.PREEMPTED: "was preempted",
     Ending.EVICTED: "was evicted",
-    Ending.NODE_LOST: "was lost with its node",
+    Ending.NODE_LOST: "was lost",
     Ending.NODE_SHUTDOWN: "ended in a shutdown of its node",
     Ending.REJECTED: "was rejected by its node",
     Ending.DISRUPTED: "was disrupted",
