@@ -40,6 +40,12 @@ def test_a_late_event_does_not_bring_a_deleted_job_back():
     assert not store.lines
 
 
+def test_a_deletion_that_comes_first_is_remembered():
+    store = Store()
+    store.remove_job("job-1", NOW)
+    assert not store.put_job(make_job(), NOW)
+
+
 def test_a_job_made_anew_under_its_name_takes_the_place_of_the_old_one():
     store = Store()
     old = make_job("u1", age=100)

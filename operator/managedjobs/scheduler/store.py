@@ -57,8 +57,8 @@ class Store:
             return False
         former = self._uids.get(job.key)
         if former is not None and former != job.uid:
-            if self.jobs[former].created > job.created:
-                return False
+            if not is_newer(job.resource_version, self.jobs[former].resource_version):
+                return False  # it went before the present one of that name was made
             self.remove_job(former, now)
         self.jobs[job.uid] = job
         self._uids[job.key] = job.uid
@@ -69,14 +69,14 @@ class Store:
 
     def remove_job(self, uid: str, now: datetime) -> None:
         """The job is gone for certain; its pods, if any, are swept."""
+        self._tombstones[uid] = None
+        if len(self._tombstones) > _TOMBSTONES:
+            self._tombstones.popitem(last=False)
         job = self.jobs.pop(uid, None)
         if job is None:
             return
         if self._uids.get(job.key) == uid:
             del self._uids[job.key]
-        self._tombstones[uid] = None
-        if len(self._tombstones) > _TOMBSTONES:
-            self._tombstones.popitem(last=False)
         for memory in (self._vanished, self._child, self._uncontrolled_since):
             memory.pop(uid, None)
         self._changed(uid, now)

@@ -1,0 +1,383 @@
+"""A small world in which the operator's real decisions meet late, lost and repeated requests, and failing parts.
+
+The API server is a few dictionaries; watches and requests are lists from which a test picks what arrives next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from managedjobs.api.names import controller_pod_name
+from managedjobs.core.admission import PoolFacts, admit, claim, grant
+from managedjobs.core.conditions import settle
+from managedjobs.core.controller_pod import NODE_LOST_AFTER, ControllerPod, PodPhase
+from managedjobs.core.decide import decide
+from managedjobs.core.model import ControllerRef, CurrentAttempt, Job, JobStatus
+from managedjobs.core.operator_actions import (
+    CheckAgainAt,
+    CreateControllerPod,
+    DeleteControllerPod,
+    DeleteJob,
+    Effect,
+    StopChildJob,
+    Why,
+    WriteStatus,
+)
+from managedjobs.core.operator_view import ChildState, ExpectedPod, VanishedPod
+from managedjobs.core.phases import Phase, ScheduleState
+from managedjobs.core.usage import Want
+from managedjobs.kube.cache import Cache
+from managedjobs.kube.objects import Listing, ObjectMeta, WatchEvent
+from managedjobs.scheduler.store import Store
+from tests.support.jobs import NOW, make_job, make_pool
+
+WAITING, DONE = ScheduleState.WAITING, ScheduleState.DONE
+OLD = 130.0
+"""Seconds after which a claim is overdue."""
+
+
+@dataclass(frozen=True)
+class PodObject:
+    """A controller pod as a watch carries it."""
+
+    metadata: ObjectMeta
+    pod: ControllerPod
+
+
+@dataclass
+class Request:
+    """Something an operator or a controller has sent."""
+
+    run: Callable[[], Callable[[], None]]
+    """Takes effect at the server and returns what the sender does with the answer."""
+    sender: str
+    """`operator/<term>` or the uid of a pod."""
+    repeated: bool = False
+
+
+@dataclass
+class Violation(Exception):  # noqa: N818 -- what the test looks for, not an accident
+    """An invariant that does not hold."""
+
+    what: str
+
+
+@dataclass
+class World:
+    """The truth, what the operator knows of it, and what is under way."""
+
+    facts: PoolFacts = field(default_factory=lambda: make_pool(1, 2))
+    now: datetime = NOW
+    version: int = 100
+    serial: int = 0
+    term: int = 1
+    jobs: dict[str, Job] = field(default_factory=dict)
+    pods: dict[str, ControllerPod] = field(default_factory=dict)
+    """By name."""
+    running: set[str] = field(default_factory=set)
+    """Uids of pods whose process runs."""
+    requests: list[Request] = field(default_factory=list)
+    node_lost_since: datetime | None = None
+    job_events: list[tuple[Job, bool]] = field(default_factory=list)
+    pod_events: list[WatchEvent[PodObject]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.start_operator()
+
+    # --- the API server
+
+    def put_job(self, job: Job) -> Job:
+        self.version += 1
+        job = replace(job, resource_version=str(self.version))
+        self.jobs[job.name] = job
+        self.job_events.append((job, False))
+        self.check()
+        return job
+
+    def put_pod(self, pod: ControllerPod, kind: str = "MODIFIED") -> PodObject:
+        self.version += 1
+        pod = replace(pod, resource_version=str(self.version), delete_asked=None)
+        if kind == "DELETED":
+            self.pods.pop(pod.name, None)
+        else:
+            self.pods[pod.name] = pod
+        item = as_object(pod)
+        self.pod_events.append(WatchEvent(kind, item, pod.resource_version))  # type: ignore[arg-type]  # one of three
+        self.check()
+        return item
+
+    def check(self) -> None:
+        """Invariant 1, on the truth alone."""
+        limits = self.facts.limits
+        assert limits is not None
+        claimed = {job.name for job in self.jobs.values() if self.is_claimed(job)}
+        launching = {job.name for job in self.jobs.values() if job.status.state is ScheduleState.LAUNCHING}
+        live = {job.name for job in self.jobs.values() if job.status.state.is_live}
+        if len(claimed | launching) > limits.launch:
+            raise Violation(f"launching: {sorted(claimed | launching)}")
+        if len(claimed | live) > limits.run:
+            raise Violation(f"live: {sorted(claimed | live)}")
+
+    def is_claimed(self, job: Job) -> bool:
+        return job.status.state is WAITING and any(
+            pod.job_uid == job.uid and pod.predecessor == job.status.fence and not pod.ended
+            for pod in self.pods.values()
+        )
+
+    def write(self, job: Job, status: JobStatus) -> Job | None:
+        """A status write decided on `job`; None: refused, the object is another by now."""
+        present = self.jobs.get(job.name)
+        if present is None or present.uid != job.uid or present.resource_version != job.resource_version:
+            return None
+        if present.status.state is DONE:
+            raise Violation(f"{job.name} was done already")
+        return self.put_job(replace(present, status=status))
+
+    # --- the operator
+
+    def start_operator(self) -> None:
+        """A new process: it reads all and remembers nothing. What the old one sent may still arrive."""
+        self.store = Store()
+        self.busy: set[str] = set()
+        self.cache: Cache[PodObject] = Cache(self._on_pod)
+        self.job_events, self.pod_events = [], []
+        for job in self.jobs.values():
+            self.store.put_job(job, self.now)
+        self._tell_of_node()
+        self.cache.replace(Listing([as_object(pod) for pod in self.pods.values()], str(self.version)))
+
+    def toggle_node(self) -> None:
+        """The only node can't be reached, long enough to be given up; or it can again. Its programs run on."""
+        self.node_lost_since = self.now - NODE_LOST_AFTER if self.node_lost_since is None else None
+        self._tell_of_node()
+
+    def _tell_of_node(self) -> None:
+        self.store.fleet.unready_since.pop("n", None)
+        if self.node_lost_since is not None:
+            self.store.fleet.unready_since["n"] = self.node_lost_since
+        self.store.node_changed("n", self.now)
+
+    def _on_pod(self, old: PodObject | None, new: PodObject | None) -> None:
+        self.store.change_pod(old.pod if old else None, new.pod if new else None, self.now)
+
+    def look(self) -> None:
+        """One pass over everything, as the loop makes it over what changed."""
+        for uid in list(self.store.all_uids()):
+            view = self.store.view(uid)
+            if uid in self.busy or view is None:
+                continue
+            effects = [a for a in decide(view, self.term, self.now) if not isinstance(a, CheckAgainAt)]
+            if effects:
+                self.dispatch(uid, effects[0])
+        for pool, line in list(self.store.lines.items()):
+            assert pool == "default"
+            free = [[c for c in queue if c.uid not in self.busy] for queue in (line.new, line.live)]
+            for candidate in admit(self.facts, line.usage(), *free):
+                job = self.store.jobs[candidate.uid]
+                self.dispatch(job.uid, claim(job) if candidate.want is Want.CLAIM else grant(job, self.term, self.now))
+
+    def dispatch(self, uid: str, effect: Effect) -> None:
+        self.busy.add(uid)
+        if isinstance(effect, CreateControllerPod):
+            self.store.expect(uid, ExpectedPod(name="", predecessor=effect.predecessor), self.now)
+        elif isinstance(effect, WriteStatus) and effect.why is Why.GRANT:
+            self.store.set_granting(uid, granting=True, now=self.now)
+        term, store = self.term, self.store
+
+        def run() -> Callable[[], None]:
+            answer = self._serve(uid, effect, term)
+
+            def answered() -> None:
+                if store is not self.store:
+                    return  # it was an earlier process that asked
+                answer()
+                if isinstance(effect, CreateControllerPod):
+                    store.expect(uid, None, self.now)
+                elif isinstance(effect, WriteStatus) and effect.why is Why.GRANT:
+                    store.set_granting(uid, granting=False, now=self.now)
+                self.busy.discard(uid)
+
+            return answered
+
+        self.requests.append(Request(run, f"operator/{term}"))
+
+    def _serve(self, uid: str, effect: Effect, term: int) -> Callable[[], None]:
+        match effect:
+            case CreateControllerPod():
+                return self._serve_create(effect, term)
+            case DeleteControllerPod():
+                return self._serve_delete(uid, effect)
+            case WriteStatus():
+                stale = effect.why is Why.GRANT and term != self.term
+                written = None if stale else self.write(effect.job, effect.status)
+                return lambda: self._take(effect.job, written)
+            case StopChildJob():
+                return lambda: self.store.set_child(uid, ChildState.STOPPED)
+            case DeleteJob():
+                return lambda: None
+
+    def _serve_create(self, effect: CreateControllerPod, term: int) -> Callable[[], None]:
+        job = effect.job
+        present = self.jobs.get(job.name)
+        is_same = present is not None and present.uid == job.uid and present.resource_version == job.resource_version
+        if (effect.read_first and not is_same) or term != self.term:
+            return lambda: self._take(job, None)
+        name = controller_pod_name(job.name, job.uid, effect.predecessor)
+        known = self.pods.get(name)
+        if known is not None:
+            item = as_object(known)
+        else:
+            self.serial += 1
+            made = ControllerPod(
+                name=name,
+                uid=f"p{self.serial}",
+                job_uid=job.uid,
+                job=job.key,
+                pool="default",
+                predecessor=effect.predecessor,
+                created=self.now,
+                node_name="n",
+                scheduled=True,
+                phase=PodPhase.RUNNING,
+            )
+            self.running.add(made.uid)
+            item = self.put_pod(made, "ADDED")
+
+        def answered() -> None:
+            self.cache.offer(item)
+            pod = item.pod
+            if not self.store.has_pod(pod.job_uid, pod.uid):
+                self.store.note_vanished(pod.job_uid, VanishedPod(uid=pod.uid, predecessor=pod.predecessor), self.now)
+
+        return answered
+
+    def _serve_delete(self, uid: str, effect: DeleteControllerPod) -> Callable[[], None]:
+        present = self.jobs.get(effect.key.name)
+        same = present if present is not None and present.uid == uid else None
+        if effect.expect_version is not None and effect.expect_version != (same.resource_version if same else ""):
+            return lambda: self._take_present(effect.key.name, uid)
+        self.remove_pod(effect.pod.uid)
+        return lambda: None
+
+    def _take(self, job: Job, written: Job | None) -> None:
+        if written is not None:
+            self.store.put_job(written, self.now)
+        else:
+            self._take_present(job.name, job.uid)
+
+    def _take_present(self, name: str, uid: str) -> None:
+        present = self.jobs.get(name)
+        if present is None or present.uid != uid:
+            self.store.remove_job(uid, self.now)
+        if present is not None:
+            self.store.put_job(present, self.now)
+
+    # --- controllers
+
+    def act(self, pod: ControllerPod) -> None:
+        """The pod's program looks at its job and sends the one request that follows, or leaves."""
+        job = self.jobs.get(pod.job.name)
+        if job is None or job.uid != pod.job_uid or job.status.state in (DONE, ScheduleState.SUSPENDED):
+            self.end_pod(pod, PodPhase.SUCCEEDED)
+            return
+        status = _next(pod, job)
+        if status is None:
+            if job.status.fence not in (pod.uid, pod.predecessor):
+                self.end_pod(pod, PodPhase.SUCCEEDED)
+            return
+        settled = settle(job.status, status, generation=1, now=self.now)
+
+        def run() -> Callable[[], None]:
+            self.write(job, settled)
+            return lambda: None
+
+        self.requests.append(Request(run, pod.uid))
+
+    def end_pod(self, pod: ControllerPod, phase: PodPhase) -> None:
+        """The program ends; what it sent may still arrive."""
+        self.running.discard(pod.uid)
+        if pod.name in self.pods and self.pods[pod.name].uid == pod.uid:
+            self.put_pod(replace(self.pods[pod.name], phase=phase))
+
+    def remove_pod(self, uid: str) -> None:
+        """The object goes, and its token with it: the program can send nothing any more."""
+        self.running.discard(uid)
+        for pod in list(self.pods.values()):
+            if pod.uid == uid:
+                self.put_pod(pod, "DELETED")
+
+    # --- users
+
+    def make(self, name: str) -> None:
+        self.serial += 1
+        job = make_job(f"u{self.serial}")
+        self.put_job(replace(job, name=name, created=self.now))
+
+    def respec(self, name: str, **fields: bool) -> None:
+        job = self.jobs[name]
+        self.put_job(replace(job, spec=replace(job.spec, **fields)))
+
+    def delete(self, name: str) -> None:
+        job = self.jobs.pop(name)
+        self.job_events.append((job, True))
+
+    # --- delivery
+
+    def deliver_job_event(self, index: int = 0) -> None:
+        job, deleted = self.job_events.pop(index)
+        if deleted:
+            self.store.remove_job(job.uid, self.now)
+        else:
+            self.store.put_job(job, self.now)
+
+    def deliver_pod_event(self) -> None:
+        self.cache.apply(self.pod_events.pop(0))
+
+    def deliver(self, request: Request, *, lose_answer: bool = False) -> None:
+        """It arrives. With its answer lost, the very same is sent again."""
+        answered = request.run()
+        if lose_answer and not request.repeated:
+            request.repeated = True
+            return
+        self.requests.remove(request)
+        answered()
+
+    def pass_time(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+
+
+def as_object(pod: ControllerPod) -> PodObject:
+    meta = ObjectMeta(name=pod.name, namespace="release", uid=pod.uid, resource_version=pod.resource_version)
+    return PodObject(meta, pod)
+
+
+def _next(pod: ControllerPod, job: Job) -> JobStatus | None:
+    """What a controller writes next; None: nothing."""
+    status = job.status
+    if status.fence != pod.uid:
+        if status.fence != pod.predecessor:
+            return None
+        controller = ControllerRef(pod_uid=pod.uid)
+        if status.state is not WAITING:
+            return replace(status, controller=controller)
+        launching = _moved(status, ScheduleState.LAUNCHING, Phase.LAUNCHING)
+        return replace(launching, controller=controller, current_attempt=CurrentAttempt(number=1), attempt_count=1)
+    if job.spec.cancel:
+        return _moved(status, DONE, Phase.CANCELLED)
+    if job.spec.suspend:
+        return _moved(status, ScheduleState.SUSPENDED, Phase.SUSPENDED)
+    match status.state:
+        case ScheduleState.LAUNCHING:
+            return _moved(status, ScheduleState.ALIVE, Phase.RUNNING)
+        case ScheduleState.ALIVE if status.attempt_count < 2:
+            return _moved(status, ScheduleState.ALIVE_WAITING, Phase.RECOVERING)
+        case ScheduleState.ALIVE:
+            return _moved(status, DONE, Phase.SUCCEEDED)
+        case _:
+            return None
+
+
+def _moved(status: JobStatus, state: ScheduleState, phase: Phase) -> JobStatus:
+    return replace(status, schedule=replace(status.schedule, state=state), phase=phase)
