@@ -1,5 +1,6 @@
 """A real control plane that serves ManagedJobs, and a stage on it."""
 
+import secrets
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -30,10 +31,11 @@ def serving(control_plane: Path) -> Path:
 
 
 @pytest.fixture
-async def stage(serving: Path, namespace: str) -> AsyncIterator[Stage]:
-    """A namespace in which a test plays operator and kubelet."""
+async def stage(serving: Path) -> AsyncIterator[Stage]:
+    """A fresh namespace in which a test plays operator and kubelet."""
     async with Client(load_credentials({"KUBECONFIG": str(serving)})) as client:
-        ready = Stage(client, serving, namespace)
+        ready = Stage(client, serving, f"test-{secrets.token_hex(4)}")
+        await ready.open()
         yield ready
         await ready.close()
     await pause(CONNECTIONS_CLOSE_SECONDS)

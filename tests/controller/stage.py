@@ -14,8 +14,9 @@ from managedjobs.kube.backoff import pause
 from managedjobs.kube.client import Client, Propagation
 from managedjobs.kube.credentials import load_credentials
 from managedjobs.kube.errors import NotFound
-from managedjobs.kube.resources import JOBS, MANAGED_JOBS, NODES, PODS, Resource
+from managedjobs.kube.resources import JOBS, MANAGED_JOBS, NAMESPACES, NODES, PODS, Resource
 
+SERVICE_ACCOUNTS = Resource("", "v1", "serviceaccounts", "ServiceAccount", namespaced=True)
 Object = dict[str, Any]
 PATIENCE_SECONDS = 20.0
 _LOOK_EVERY_SECONDS = 0.03
@@ -66,10 +67,21 @@ class Stage:
         controller.cancel()
         await asyncio.wait((controller,))
 
+    async def open(self) -> None:
+        """Create the namespace, and wait until pods can be made in it."""
+        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}
+        await self.client.create(NAMESPACES, None, body, dict)
+
+        async def has_account() -> bool:
+            return bool((await self.client.list(SERVICE_ACCOUNTS, self.namespace, dict)).items)
+
+        await eventually(has_account, lambda: f"a service account in {self.namespace}")
+
     async def close(self) -> None:
-        """End all controllers."""
+        """End all controllers, and let the namespace go."""
         for controller in self._controllers:
             await self.kill(controller)
+        await self.client.delete(NAMESPACES, None, self.namespace)
 
     async def job(self) -> Object:
         """The ManagedJob as it is now."""
