@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 IMAGE = "managedjobs:dev"
+STAY = "trap 'exit 0' TERM; sleep 3600 & wait"
+"""A shell line that runs until it is told to end."""
 SMALL = {"requests": {"cpu": "10m", "memory": "16Mi"}}
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.e2e.jobs import job
 from tests.support.cluster_fixtures import Kubectl
-from tests.support.jobwatch import JobWatch
+from tests.support.jobwatch import JobWatch, state_of
 
 pytestmark = pytest.mark.kind
 Apply = Callable[..., None]

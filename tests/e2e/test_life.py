@@ -7,7 +7,7 @@ import pytest
 
 from tests.e2e.jobs import job
 from tests.support.cluster_fixtures import Kubectl
-from tests.support.jobwatch import FINISHED, JobWatch, phase_of
+from tests.support.jobwatch import FINISHED, JobWatch, phase_of, state_of
 
 pytestmark = pytest.mark.kind
 MANIFESTS = Path(__file__).parent / "manifests"
@@ -25,7 +25,7 @@ def test_a_job_runs_to_success_and_keeps_its_log(apply: Apply, watch: JobWatch, 
 def test_a_failed_program_shows_its_exit_code_and_last_line(
     apply: Apply, watch: JobWatch, kubectl: Kubectl, namespace: str
 ):
-    apply(job("broken", "echo starting; echo 'no such column: price' >&2; exit 3"))
+    apply(job("broken", "exec 2>&1; echo starting; echo 'no such column: price' >&2; exit 3"))
     failed = watch.until_phase("broken", *FINISHED)["status"]
     assert (failed["phase"], failed["reason"], failed["exitCode"]) == ("Failed", "ProgramFailed", 3)
     assert "exit code 3" in failed["description"]
@@ -92,7 +92,7 @@ def test_both_limits_hold_at_every_moment(apply: Apply, watch: JobWatch, small_p
         seconds=180,
     )
     for state in watch.history:
-        name, where = state["metadata"]["name"], state["status"].get("schedule", {}).get("state", "Waiting")
+        name, where = state["metadata"]["name"], state_of(state)
         (launching.add if where == "Launching" else launching.discard)(name)
         (live.discard if where in ("Waiting", "Done", "Suspended") else live.add)(name)
         assert len(launching) <= 1, (launching, state)

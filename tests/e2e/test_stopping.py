@@ -6,7 +6,7 @@ import pytest
 
 from tests.cluster.console import wait_until
 from tests.e2e.conftest import RELEASE_NAMESPACE
-from tests.e2e.jobs import job
+from tests.e2e.jobs import STAY, job
 from tests.support.cluster_fixtures import Kubectl
 from tests.support.jobwatch import JobWatch
 
@@ -63,7 +63,7 @@ def test_a_launching_job_is_cancelled(apply: Apply, watch: JobWatch, kubectl: Ku
 def test_a_deleted_job_leaves_nothing_behind(
     phase: str, apply: Apply, watch: JobWatch, kubectl: Kubectl, namespace: str
 ):
-    body = {"Launching": unschedulable("gone"), "Running": job("gone", "sleep 3600"), "Succeeded": job("gone", "true")}
+    body = {"Launching": unschedulable("gone"), "Running": job("gone", STAY), "Succeeded": job("gone", "true")}
     apply(body[phase])
     watch.until_phase("gone", phase)
     kubectl("delete", "mj", "gone", "-n", namespace)

@@ -111,3 +111,8 @@ class JobWatch:
 def phase_of(job: ManagedJob | None) -> str:
     """The phase, or an empty string for a job that is not there."""
     return str((job or {}).get("status", {}).get("phase", ""))
+
+
+def state_of(job: ManagedJob) -> str:
+    """Where the job stands with the scheduler."""
+    return str(job.get("status", {}).get("schedule", {}).get("state", "Waiting"))
