@@ -74,13 +74,19 @@ def _counted(situation: Situation, case: Case) -> JobStatus:
 def _failed(situation: Situation, status: JobStatus, report: Report, reason: Reason) -> WriteStatus:
     """The outcome; while pods still run, first the intent: they are stopped before the outcome is written."""
     text = _failure_text(situation, status, report, reason)
-    exit_code = status.exit_code
-    child = situation.own_child
-    nothing_runs = situation.view.fresh if child is None else child.over or child.failed
-    if nothing_runs:
-        return situation.done(status, phase=Phase.FAILED, reason=reason, description=text, exit_code=exit_code)
+    if _nothing_is_to_be_stopped(situation):
+        code = status.exit_code
+        return situation.done(status, phase=Phase.FAILED, reason=reason, description=text, exit_code=code)
     intent = replace(status, reason=reason.value, description=text)
     return situation.write(intent, Note(reason=reason.value, text=text, warning=True))
+
+
+def _nothing_is_to_be_stopped(situation: Situation) -> bool:
+    child = situation.own_child
+    if child is None:
+        return situation.view.fresh
+    alone = situation.view.fresh and not situation.own_running_pods
+    return child.over or child.failed or (alone and situation.child_ends_by_itself)
 
 
 def _failure_text(situation: Situation, status: JobStatus, report: Report, reason: Reason) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from managedjobs.core import describe
 from managedjobs.core.attempts import current_attempt
 from managedjobs.core.conditions import settle
-from managedjobs.core.controller_view import ChildJob, Me, Pod, View
+from managedjobs.core.controller_view import ChildJob, Me, Pod, PodPhase, View
 from managedjobs.core.model import Job, JobStatus
 from managedjobs.core.observe import lost_nodes
 from managedjobs.core.phases import Phase, ScheduleState
@@ -55,6 +55,17 @@ class Situation:
     def own_running_pods(self) -> tuple[Pod, ...]:
         """Pods of this job, of whatever attempt, that may still run."""
         return tuple(pod for pod in self.view.pods if pod.job_uid == self.job.uid and not pod.ended)
+
+    @property
+    def child_ends_by_itself(self) -> bool:
+        """Whether the Job controller ends the child Job: it has a backoffLimit of 0, so one failed pod is enough.
+
+        To suspend it before that would take the failed pod away, and its log with it.
+        """
+        child = self.current_child
+        if child is None or child.suspended or child.over:
+            return False
+        return child.failed or any(p.phase is PodPhase.FAILED and p.owner_uid == child.uid for p in self.view.pods)
 
     @property
     def lost_nodes(self) -> frozenset[str]:

@@ -7,7 +7,6 @@ from datetime import datetime
 
 from managedjobs.core import describe
 from managedjobs.core.attempts import end_attempt, has_ended
-from managedjobs.core.controller_view import PodPhase
 from managedjobs.core.ending_rules import conclude
 from managedjobs.core.endings import Ending, Report
 from managedjobs.core.phases import Phase, ScheduleState
@@ -37,20 +36,9 @@ def finish_failing(situation: Situation) -> Step | None:
     status = situation.status
     if status.state not in HAS_PODS or not has_ended(status) or status.phase in STOPPING_PHASES:
         return None
-    if _ends_by_itself(situation):
-        return Wait(recheck(situation))
+    if situation.child_ends_by_itself:
+        return remove_lost_pod(situation) or Wait(recheck(situation))
     return stop(situation) or conclude(situation)
-
-
-def _ends_by_itself(situation: Situation) -> bool:
-    """Whether the Job controller ends the child Job: it has a backoffLimit of 0, so one failed pod is enough.
-
-    To suspend it before that would take the failed pod away, and its log with it.
-    """
-    child = situation.current_child
-    if child is None or child.suspended or child.over:
-        return False
-    return child.failed or any(p.phase is PodPhase.FAILED and p.owner_uid == child.uid for p in situation.view.pods)
 
 
 def stop(situation: Situation) -> Step | None:
