@@ -53,5 +53,5 @@ def test_a_template_that_the_api_server_refuses_ends_the_job_with_the_cause(
 
 def test_an_image_that_can_not_be_pulled_is_named_and_does_not_hold_the_launch_slot(apply: Apply, watch: JobWatch):
     apply(job("missing", "true") | {"spec": {"image": "localhost:1/no-such:1", "command": ["true"]}})
-    watch.until("it is parked", lambda jobs: jobs["missing"]["status"]["schedule"]["state"] == "Parked", seconds=90)
+    watch.until("it is parked", lambda jobs: state_of(jobs["missing"]) == "Parked", seconds=90)
     assert "image" in watch.jobs["missing"]["status"]["description"]
