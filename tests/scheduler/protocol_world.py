@@ -30,6 +30,7 @@ from managedjobs.core.phases import Phase, ScheduleState
 from managedjobs.core.usage import Want
 from managedjobs.kube.cache import Cache
 from managedjobs.kube.objects import Listing, ObjectMeta, WatchEvent
+from managedjobs.scheduler.alarm import Alarms
 from managedjobs.scheduler.store import Store
 from tests.support.jobs import NOW, make_job, make_pool
 
@@ -141,6 +142,7 @@ class World:
         """A new process: it reads all and remembers nothing. What the old one sent may still arrive."""
         self.store = Store()
         self.busy: set[str] = set()
+        self.alarms = Alarms()
         self.cache: Cache[PodObject] = Cache(self._on_pod)
         self.job_events, self.pod_events = [], []
         for job in self.jobs.values():
@@ -163,16 +165,25 @@ class World:
         self.store.change_pod(old.pod if old else None, new.pod if new else None, self.now)
 
     def look(self) -> None:
-        """One pass over everything, as the loop makes it over what changed."""
-        for uid in list(self.store.all_uids()):
+        """One pass over what changed, as the loop makes it."""
+        for uid in self.alarms.due(self.now):
+            self.store.dirty[uid] = None
+        dirty, self.store.dirty = self.store.dirty, {}
+        for uid in dirty:
             view = self.store.view(uid)
             if uid in self.busy or view is None:
                 continue
-            effects = [a for a in decide(view, self.term, self.now) if not isinstance(a, CheckAgainAt)]
+            self.store.look_again(uid)
+            effects: list[Effect] = []
+            for action in decide(view, self.term, self.now):
+                if isinstance(action, CheckAgainAt):
+                    self.alarms.set(uid, action.moment)
+                else:
+                    effects.append(action)
             if effects:
                 self.dispatch(uid, effects[0])
-        for pool, line in list(self.store.lines.items()):
-            assert pool == "default"
+        changed, self.store.dirty_pools = self.store.dirty_pools, set()
+        for line in [self.store.line(pool) for pool in changed]:
             free = [[c for c in queue if c.uid not in self.busy] for queue in (line.new, line.live)]
             for candidate in admit(self.facts, line.usage(), *free):
                 job = self.store.jobs[candidate.uid]
@@ -198,6 +209,7 @@ class World:
                 elif isinstance(effect, WriteStatus) and effect.why is Why.GRANT:
                     store.set_granting(uid, granting=False, now=self.now)
                 self.busy.discard(uid)
+                store.dirty[uid] = None
 
             return answered
 

@@ -139,6 +139,7 @@ class Scheduler:
             if held_until is not None:
                 self._alarms.set(f"job:{uid}", held_until)
                 continue
+            self._store.look_again(uid)
             view = self._store.view(uid)
             if view is None:
                 continue

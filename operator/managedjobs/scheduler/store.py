@@ -212,6 +212,12 @@ class Store:
         known = self._standings.get(uid)
         return known[0] if known else None
 
+    def look_again(self, uid: str) -> None:
+        """Nothing is under way for the job any more: if it wants a slot, its pool may have one for it."""
+        known = self._standings.get(uid)
+        if known is not None and known[1] is not None:
+            self.dirty_pools.add(known[0].pool)
+
     def candidate_of(self, uid: str) -> Candidate | None:
         """The job's place in the order, if it wants a slot."""
         known = self._standings.get(uid)
