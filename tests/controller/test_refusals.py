@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from managedjobs.kube.errors import Invalid
 from managedjobs.kube.resources import JOBS, NAMESPACES, Resource
 from tests.controller.stage import Object, Stage, exit_code
 
@@ -31,6 +32,14 @@ async def test_a_foreign_job_of_the_name_is_named_and_left_alone(stage: Stage):
     child = await stage.child()
     assert child is not None
     assert "deletionTimestamp" not in child["metadata"]
+
+
+async def test_the_uid_in_a_stop_keeps_it_from_another_job_of_the_name(stage: Stage):
+    await stage.client.create(JOBS, stage.namespace, foreign_job(stage.name), dict)
+    body = {"metadata": {"uid": "of-ours"}, "spec": {"suspend": True}}
+    with pytest.raises(Invalid) as refused:
+        await stage.client.patch(JOBS, stage.namespace, stage.name, body, dict)
+    assert "metadata.uid" in [cause["field"] for cause in refused.value.details["causes"]]
 
 
 async def test_a_quota_that_is_full_lets_the_job_back_off(stage: Stage):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import TypeVar
 
@@ -31,7 +32,7 @@ from managedjobs.core.steps import (
     WriteStatus,
 )
 from managedjobs.kube.client import Client
-from managedjobs.kube.errors import AlreadyExists, ApiError, Conflict, NotFound, Unauthorized
+from managedjobs.kube.errors import AlreadyExists, ApiError, Conflict, Invalid, NotFound, Unauthorized
 from managedjobs.kube.events import EventRecorder
 from managedjobs.kube.objects import ObjectRef
 from managedjobs.kube.resources import JOBS, MANAGED_JOBS, PODS, SERVICES, Resource
@@ -138,12 +139,17 @@ class Hands:
         return made
 
     async def _stop_child(self, step: StopChildJob) -> None:
-        # The uid in the body is a precondition: on another object of that name the server answers 409.
+        # The uid in the body is a precondition: on another object of that name the server refuses to change it.
         body = {"metadata": {"uid": step.uid}, "spec": {"suspend": True}}
         name = child_job_name(self._settings.name)
         try:
             child = await self._client.patch(JOBS, self._settings.namespace, name, body, JobWire)
-        except (NotFound, Conflict):
+        except NotFound:
+            self._world.note_deleted(step.uid)
+            return
+        except Invalid as error:
+            if not _is_about_another_object(error):
+                raise
             self._world.note_deleted(step.uid)
             return
         self._world.offer_child(child)
@@ -162,6 +168,11 @@ class Hands:
         except Conflict:
             return
         logger.warning("pod on a lost node removed", extra={"pod": step.name})
+
+
+def _is_about_another_object(error: Invalid) -> bool:
+    causes = error.details.get("causes") or ()
+    return any(isinstance(cause, Mapping) and cause.get("field") == "metadata.uid" for cause in causes)
 
 
 def _attempt(job: Job, number: int) -> Attempt:
