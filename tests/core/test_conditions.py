@@ -86,6 +86,22 @@ def test_the_transition_time_moves_only_when_the_status_flips():
     assert (running.last_transition_time, running.message) == (NOW, "something else")
 
 
+def test_only_what_holds_now_speaks_the_present_sentence():
+    waiting = replace(status(ScheduleState.WAITING), reason="Queued", description="waits")
+    started = replace(status(ScheduleState.LAUNCHING), reason="Launching", description="starts")
+    running = replace(status(ScheduleState.ALIVE), reason="Running", description="runs")
+    settled = settle(waiting, waiting, generation=1, now=NOW)
+    for later in (started, running):
+        settled = settle(settled, replace(later, conditions=settled.conditions), generation=1, now=NOW)
+    assert {c.type: (c.reason, c.message) for c in settled.conditions} == {
+        "Admitted": ("Launching", ""),
+        "Running": ("Running", "runs"),
+        "Succeeded": ("Queued", ""),
+        "Reconciling": ("Running", "runs"),
+        "Stalled": ("Queued", ""),
+    }
+
+
 def test_conditions_of_others_are_kept():
     other = Condition(type="example.com/Quota", status="True", reason="X", last_transition_time=NOW)
     old = replace(status(ScheduleState.ALIVE), conditions=(other,))

@@ -82,7 +82,7 @@ def render_condition(condition: Condition) -> Json:
             "type": condition.type,
             "status": condition.status,
             "reason": condition.reason,
-            "message": condition.message,
+            "message": condition.message or None,
             "lastTransitionTime": timestamp(condition.last_transition_time),
             "observedGeneration": condition.observed_generation,
         }

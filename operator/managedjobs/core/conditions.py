@@ -18,6 +18,13 @@ RECONCILING = "Reconciling"
 STALLED = "Stalled"
 
 
+SPEAKING = frozenset(
+    {(ADMITTED, "False"), (RUNNING, "True"), (SUCCEEDED, "True"), (SUCCEEDED, "False"), (RECONCILING, "True")}
+    | {(STALLED, "True")}
+)
+"""The conditions that carry the present reason and sentence; the others keep the reason of their last flip."""
+
+
 class IllegalTransitionError(ValueError):
     """A decision that the protocol does not allow; always a bug, never a user's fault."""
 
@@ -34,17 +41,14 @@ def settle(old: JobStatus, new: JobStatus, *, generation: int, now: datetime) ->
         raise IllegalTransitionError(f"phase {new.phase} with schedule state {new.state}")
     conditions = new.conditions
     for type_, status in _truths(new).items():
-        conditions = set_condition(
-            conditions,
-            Condition(
-                type=type_,
-                status=status,
-                reason=new.reason,
-                message=bounded(new.description, MESSAGE_LIMIT),
-                last_transition_time=now,
-                observed_generation=generation,
-            ),
+        wanted = Condition(
+            type=type_, status=status, reason=new.reason, last_transition_time=now, observed_generation=generation
         )
+        if (type_, status) in SPEAKING:
+            wanted = replace(wanted, message=bounded(new.description, MESSAGE_LIMIT))
+        else:
+            wanted = _quiet(conditions, wanted)
+        conditions = set_condition(conditions, wanted)
     running = new.running_seconds
     if old.phase is Phase.RUNNING and new.phase is not Phase.RUNNING:
         running += _seconds_running(old, now)
@@ -72,6 +76,12 @@ def set_condition(conditions: tuple[Condition, ...], wanted: Condition) -> tuple
     if not found:
         out.append(wanted)
     return tuple(out)
+
+
+def _quiet(conditions: tuple[Condition, ...], wanted: Condition) -> Condition:
+    """A condition that has nothing to say now: the reason it flipped for stays, a sentence would be stale."""
+    before = find_condition(conditions, wanted.type)
+    return replace(wanted, reason=before.reason) if before and before.status == wanted.status else wanted
 
 
 def find_condition(conditions: tuple[Condition, ...], type_: str) -> Condition | None:
