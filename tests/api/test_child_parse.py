@@ -15,7 +15,7 @@ from managedjobs.api.child_parse import (
     parse_service,
 )
 from managedjobs.api.child_wire import EventWire, JobWire, NodeWire, PodWire, ServiceWire
-from managedjobs.core.controller_view import ChildJob, Node, PodPhase, Service
+from managedjobs.core.driving.view import ChildJob, Node, PodPhase, Service
 
 AT = "2026-03-04T12:00:00Z"
 MOMENT = datetime.fromisoformat(AT)

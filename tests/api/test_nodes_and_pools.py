@@ -9,9 +9,9 @@ import pytest
 from managedjobs.api.nodes import NodeWire, parse_node
 from managedjobs.api.parse import MalformedObjectError
 from managedjobs.api.pools import default_pool, pool_from_object, pool_status_patch, spec_from_json
-from managedjobs.core.limits import pool_limits
-from managedjobs.core.pool import MIB, Capacity, Taint, Toleration
-from managedjobs.core.pool_status import PoolStatus
+from managedjobs.core.scheduling.limits import pool_limits
+from managedjobs.core.scheduling.pool import MIB, Capacity, Taint, Toleration
+from managedjobs.core.scheduling.pool_status import PoolStatus
 
 NODE = {
     "metadata": {"name": "n1", "labels": {"kubernetes.io/os": "linux"}, "uid": "u", "resourceVersion": "5"},

@@ -3,7 +3,7 @@
 import pytest
 
 from managedjobs.controller.refusals import refusal_of_create, refusal_of_event
-from managedjobs.core.controller_view import RefusalKind
+from managedjobs.core.driving.view import RefusalKind
 from managedjobs.kube.errors import api_error
 from tests.support.driven import NOW
 

@@ -14,9 +14,9 @@ from managedjobs.api.parse import parse_job
 from managedjobs.api.render import status_patch
 from managedjobs.api.wire import ManagedJobWire
 from managedjobs.core.conditions import settle
-from managedjobs.core.controller_pod import ControllerPod
 from managedjobs.core.model import AttemptRecord, ControllerRef, CurrentAttempt, Job, JobKey, JobStatus
 from managedjobs.core.phases import Phase, ScheduleState
+from managedjobs.core.scheduling.controller_pod import ControllerPod
 from managedjobs.kube.backoff import pause
 from managedjobs.kube.client import Client
 from managedjobs.kube.errors import Conflict, KubeError, NotFound

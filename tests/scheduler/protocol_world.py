@@ -10,12 +10,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from managedjobs.api.names import controller_pod_name
-from managedjobs.core.admission import PoolFacts, admit, claim, grant
 from managedjobs.core.conditions import settle
-from managedjobs.core.controller_pod import NODE_LOST_AFTER, ControllerPod, PodPhase
-from managedjobs.core.decide import decide
 from managedjobs.core.model import ControllerRef, CurrentAttempt, Job, JobStatus
-from managedjobs.core.operator_actions import (
+from managedjobs.core.phases import Phase, ScheduleState
+from managedjobs.core.scheduling.actions import (
     CheckAgainAt,
     CreateControllerPod,
     DeleteControllerPod,
@@ -25,9 +23,11 @@ from managedjobs.core.operator_actions import (
     Why,
     WriteStatus,
 )
-from managedjobs.core.operator_view import ChildState, ExpectedPod, VanishedPod
-from managedjobs.core.phases import Phase, ScheduleState
-from managedjobs.core.usage import Want
+from managedjobs.core.scheduling.admission import PoolFacts, admit, claim, grant
+from managedjobs.core.scheduling.controller_pod import NODE_LOST_AFTER, ControllerPod, PodPhase
+from managedjobs.core.scheduling.decide import decide
+from managedjobs.core.scheduling.usage import Want
+from managedjobs.core.scheduling.view import ChildState, ExpectedPod, VanishedPod
 from managedjobs.kube.cache import Cache
 from managedjobs.kube.objects import Listing, ObjectMeta, WatchEvent
 from managedjobs.scheduler.alarm import Alarms

@@ -13,10 +13,8 @@ from managedjobs.api.controller_pod import ControllerPodWire, parse_controller_p
 from managedjobs.api.names import CONTROLLER_SELECTOR, JOB_UID_LABEL
 from managedjobs.api.parse import parse_job
 from managedjobs.api.wire import ManagedJobWire
-from managedjobs.core.admission import claim
-from managedjobs.core.controller_pod import ControllerPod
 from managedjobs.core.model import Job, JobSpec
-from managedjobs.core.operator_actions import (
+from managedjobs.core.scheduling.actions import (
     CreateControllerPod,
     DeleteControllerPod,
     DeleteJob,
@@ -24,7 +22,9 @@ from managedjobs.core.operator_actions import (
     Why,
     WriteStatus,
 )
-from managedjobs.core.operator_view import ChildState
+from managedjobs.core.scheduling.admission import claim
+from managedjobs.core.scheduling.controller_pod import ControllerPod
+from managedjobs.core.scheduling.view import ChildState
 from managedjobs.kube.client import Client
 from managedjobs.kube.events import EventRecorder
 from managedjobs.kube.informer import Informer

@@ -7,9 +7,9 @@ from collections import Counter
 
 import pytest
 
-from managedjobs.core.controller_pod import ControllerPod
 from managedjobs.core.model import Job
 from managedjobs.core.phases import Phase, ScheduleState
+from managedjobs.core.scheduling.controller_pod import ControllerPod
 from managedjobs.kube.backoff import pause
 from managedjobs.kube.resources import CONTROLLER_POOLS, PODS
 from tests.scheduler.conftest import Site

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from managedjobs.core.controller_pod import PodPhase
-from managedjobs.core.operator_view import OperatorView
 from managedjobs.core.phases import ScheduleState
+from managedjobs.core.scheduling.controller_pod import PodPhase
+from managedjobs.core.scheduling.view import OperatorView
 from managedjobs.scheduler.store import Store
 from tests.scheduler.protocol_world import OLD, Violation, World
 

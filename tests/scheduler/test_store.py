@@ -10,11 +10,11 @@ from datetime import timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from managedjobs.core.controller_pod import ControllerPod, PodPhase
 from managedjobs.core.model import Job, JobSpec
-from managedjobs.core.operator_view import ExpectedPod
 from managedjobs.core.phases import ScheduleState
-from managedjobs.core.usage import Want, standing
+from managedjobs.core.scheduling.controller_pod import ControllerPod, PodPhase
+from managedjobs.core.scheduling.usage import Want, standing
+from managedjobs.core.scheduling.view import ExpectedPod
 from managedjobs.scheduler.store import Store
 from tests.support.jobs import NOW, make_job, make_pod
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from managedjobs.core.model import Job
-from managedjobs.core.operator_actions import WriteStatus
+from managedjobs.core.scheduling.actions import WriteStatus
 from managedjobs.scheduler.store import Store
 from managedjobs.scheduler.texts import NUMBERS_AFTER, PLACE_AFTER, Texts
 from tests.support.jobs import NOW, make_job, make_pod, make_pool

@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from managedjobs.core.attempts import begin_attempt, come_up
-from managedjobs.core.controller_view import ChildJob, Container, Me, Pod, PodPhase, View
+from managedjobs.core.attempts import begin_attempt
+from managedjobs.core.driving.launch_rules import come_up
+from managedjobs.core.driving.observe import Launch
+from managedjobs.core.driving.view import ChildJob, Container, Me, Pod, PodPhase, View
 from managedjobs.core.model import ControllerRef, Job, JobSpec, JobStatus, Schedule
-from managedjobs.core.observe import Launch
 from managedjobs.core.phases import Phase, ScheduleState
 
 NOW = datetime.fromisoformat("2026-03-04T12:00:00Z")

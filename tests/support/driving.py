@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from managedjobs.core.controller_view import ChildJob, Pod
-from managedjobs.core.lifecycle import decide_step
+from managedjobs.core.driving.lifecycle import decide_step
+from managedjobs.core.driving.steps import Step, WriteStatus
+from managedjobs.core.driving.view import ChildJob, Pod
 from managedjobs.core.model import Job
 from managedjobs.core.phases import Phase, ScheduleState
-from managedjobs.core.steps import Step, WriteStatus
 from tests.support.driven import ME, NOW, view
 
 

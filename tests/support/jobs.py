@@ -6,12 +6,12 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from managedjobs.core.admission import PoolFacts
-from managedjobs.core.controller_pod import ControllerPod
-from managedjobs.core.limits import PoolLimits
 from managedjobs.core.model import ControllerRef, Job, JobKey, JobSpec, JobStatus, Schedule
 from managedjobs.core.phases import Phase, ScheduleState
-from managedjobs.core.pool import PoolSpec
+from managedjobs.core.scheduling.admission import PoolFacts
+from managedjobs.core.scheduling.controller_pod import ControllerPod
+from managedjobs.core.scheduling.limits import PoolLimits
+from managedjobs.core.scheduling.pool import PoolSpec
 
 NOW = datetime(2026, 3, 4, 12, 0, 0, tzinfo=UTC)
 TERM = 7

@@ -17,7 +17,7 @@ from managedjobs.api.child_wire import (
 )
 from managedjobs.api.names import ATTEMPT_LABEL, JOB_UID_LABEL, MANAGED_JOB_KIND
 from managedjobs.api.parse import known
-from managedjobs.core.controller_view import ChildJob, Container, Node, Pod, PodPhase, Service
+from managedjobs.core.driving.view import ChildJob, Container, Node, Pod, PodPhase, Service
 
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 KUEUE_QUEUE_LABEL = "kueue.x-k8s.io/queue-name"

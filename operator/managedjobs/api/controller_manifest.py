@@ -20,7 +20,7 @@ from managedjobs.api.names import (
 from managedjobs.api.quantity import parse_quantity, render_bytes
 from managedjobs.api.render import Json
 from managedjobs.core.model import Job
-from managedjobs.core.pool import PoolSpec, Toleration
+from managedjobs.core.scheduling.pool import PoolSpec, Toleration
 
 TOKEN_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount"
 _TOKEN_SECONDS = 3607

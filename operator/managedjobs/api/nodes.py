@@ -8,7 +8,7 @@ import msgspec
 
 from managedjobs.api.quantity import to_bytes, to_milli
 from managedjobs.api.wire import Metadata, Wire
-from managedjobs.core.pool import Node, Taint
+from managedjobs.core.scheduling.pool import Node, Taint
 
 _DEFAULT_PODS = 110
 

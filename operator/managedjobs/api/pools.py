@@ -14,8 +14,8 @@ from managedjobs.api.quantity import MIB, MalformedQuantityError, render_milli, 
 from managedjobs.api.render import Json, merge_patch, render_condition
 from managedjobs.api.wire import ConditionWire, Metadata, Wire
 from managedjobs.core.model import Condition
-from managedjobs.core.pool import Capacity, PoolSpec, Toleration
-from managedjobs.core.pool_status import PoolStatus
+from managedjobs.core.scheduling.pool import Capacity, PoolSpec, Toleration
+from managedjobs.core.scheduling.pool_status import PoolStatus
 
 Quantity = str | int | float
 

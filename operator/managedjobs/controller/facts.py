@@ -10,10 +10,10 @@ from managedjobs.api.child_parse import newest_failed_create, parse_node
 from managedjobs.api.child_wire import EventWire, NodeWire
 from managedjobs.controller.refusals import refusal_of_event
 from managedjobs.core.attempts import current_attempt
-from managedjobs.core.controller_view import Node, Refusal, View
-from managedjobs.core.observe import events_due, nodes_to_ask
-from managedjobs.core.situation import NODE_RECHECK, earliest
-from managedjobs.core.steps import ReadLastLine
+from managedjobs.core.driving.observe import events_due, nodes_to_ask
+from managedjobs.core.driving.situation import NODE_RECHECK, earliest
+from managedjobs.core.driving.steps import ReadLastLine
+from managedjobs.core.driving.view import Node, Refusal, View
 from managedjobs.kube.client import Client
 from managedjobs.kube.errors import ApiError, Forbidden, NotFound
 from managedjobs.kube.resources import EVENTS, NODES

@@ -18,19 +18,19 @@ from managedjobs.controller.refusals import refusal_of_create
 from managedjobs.controller.settings import Settings
 from managedjobs.controller.world import World
 from managedjobs.core.attempts import current_attempt
-from managedjobs.core.model import Job
-from managedjobs.core.steps import (
+from managedjobs.core.driving.steps import (
     CreateChildJob,
     CreateService,
     DeleteChildJob,
     DeletePod,
     Look,
-    Note,
     ReadLastLine,
     Step,
     StopChildJob,
     WriteStatus,
 )
+from managedjobs.core.model import Job
+from managedjobs.core.note import Note
 from managedjobs.kube.client import Client
 from managedjobs.kube.errors import AlreadyExists, ApiError, Conflict, Invalid, NotFound, Unauthorized
 from managedjobs.kube.events import EventRecorder

@@ -10,9 +10,9 @@ from managedjobs.controller.facts import Facts
 from managedjobs.controller.hands import Hands
 from managedjobs.controller.settings import Settings
 from managedjobs.controller.world import World
-from managedjobs.core.lifecycle import decide_step
-from managedjobs.core.situation import earliest
-from managedjobs.core.steps import Exit, Step, Wait
+from managedjobs.core.driving.lifecycle import decide_step
+from managedjobs.core.driving.situation import earliest
+from managedjobs.core.driving.steps import Exit, Step, Wait
 from managedjobs.kube.backoff import Backoff, wait_until
 from managedjobs.kube.client import Client
 from managedjobs.kube.errors import KubeError, Unauthorized

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from managedjobs.core.controller_view import Refusal, RefusalKind
+from managedjobs.core.driving.view import Refusal, RefusalKind
 from managedjobs.kube.errors import ApiError, BadRequest, Forbidden, Invalid
 
 _QUOTA = "exceeded quota"

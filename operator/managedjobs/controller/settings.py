@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from managedjobs import __version__
-from managedjobs.core.controller_view import Me
+from managedjobs.core.driving.view import Me
 
 _PREFIX = "MANAGEDJOBS_"
 _CHOICES = (

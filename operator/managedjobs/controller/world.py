@@ -12,7 +12,7 @@ from managedjobs.api.child_parse import parse_child_job, parse_pod, parse_servic
 from managedjobs.api.child_wire import DrivenJobWire, JobWire, PodWire, ServiceWire
 from managedjobs.api.names import child_job_name, peers_service_name
 from managedjobs.api.parse import parse_job
-from managedjobs.core.controller_view import ChildJob, Pod, Service, View
+from managedjobs.core.driving.view import ChildJob, Pod, Service, View
 from managedjobs.kube.client import Client
 from managedjobs.kube.errors import NotFound, Unreadable
 from managedjobs.kube.informer import Informer

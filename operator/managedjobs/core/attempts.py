@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from managedjobs.core.conditions import ADMITTED, find_condition
 from managedjobs.core.endings import Report
 from managedjobs.core.model import AttemptRecord, CurrentAttempt, JobStatus
-from managedjobs.core.observe import Launch
 from managedjobs.core.text import bounded
 
 ATTEMPTS_KEPT = 10
@@ -29,18 +28,6 @@ def begin_attempt(status: JobStatus, *, job_name: str, replicas: int, now: datet
     )
 
 
-def come_up(status: JobStatus, launch: Launch, job_uid: str, now: datetime) -> JobStatus:
-    """Write down that the current attempt is up."""
-    current = current_attempt(status)
-    return replace(
-        status,
-        current_attempt=replace(current, job_uid=job_uid, up_time=now, pods_ready=launch.ready),
-        attempts=_with_record(status, replace(record_of(status), node_name=launch.main_node)),
-        first_up_time=status.first_up_time or now,
-        launch_failure_count=0,
-    )
-
-
 def end_attempt(status: JobStatus, report: Report, message: str, now: datetime) -> JobStatus:
     """Close the record of the current attempt, and count the program's own fault; a closed one stays as it is."""
     record = record_of(status)
@@ -54,7 +41,7 @@ def end_attempt(status: JobStatus, report: Report, message: str, now: datetime) 
         node_name=report.node or record.node_name,
         message=bounded(message, MESSAGE_LIMIT) or None,
     )
-    return replace(status, attempts=_with_record(status, closed))
+    return replace(status, attempts=with_record(status, closed))
 
 
 def has_ended(status: JobStatus) -> bool:
@@ -88,6 +75,7 @@ def time_without_slots(status: JobStatus, now: datetime) -> timedelta:
     return max(timedelta(), now - admitted.last_transition_time)
 
 
-def _with_record(status: JobStatus, record: AttemptRecord) -> tuple[AttemptRecord, ...]:
+def with_record(status: JobStatus, record: AttemptRecord) -> tuple[AttemptRecord, ...]:
+    """The newest attempts, with this one put in the place of the one of its number."""
     others = tuple(r for r in status.attempts if r.number != record.number)
     return (*others, record)[-ATTEMPTS_KEPT:]

@@ -14,7 +14,8 @@ from managedjobs.api.parse import parse_job
 from managedjobs.api.render import status_patch
 from managedjobs.api.wire import ManagedJobWire
 from managedjobs.core.model import Job, JobKey
-from managedjobs.core.operator_actions import (
+from managedjobs.core.note import Note
+from managedjobs.core.scheduling.actions import (
     CreateControllerPod,
     DeleteControllerPod,
     DeleteJob,
@@ -22,9 +23,8 @@ from managedjobs.core.operator_actions import (
     StopChildJob,
     WriteStatus,
 )
-from managedjobs.core.operator_view import VanishedPod
-from managedjobs.core.pool import PoolSpec
-from managedjobs.core.steps import Note
+from managedjobs.core.scheduling.pool import PoolSpec
+from managedjobs.core.scheduling.view import VanishedPod
 from managedjobs.kube.backoff import Backoff, pause
 from managedjobs.kube.client import Client
 from managedjobs.kube.errors import (

@@ -7,7 +7,7 @@ import msgspec
 from managedjobs.api.names import JOB_UID_LABEL, child_job_name
 from managedjobs.api.wire import Metadata, Wire
 from managedjobs.core.model import Job
-from managedjobs.core.operator_view import ChildState
+from managedjobs.core.scheduling.view import ChildState
 from managedjobs.kube.client import Client
 from managedjobs.kube.errors import NotFound
 from managedjobs.kube.resources import JOBS

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from managedjobs.api.pools import Pool
-from managedjobs.core.limits import PoolLimits, pool_limits
-from managedjobs.core.pool import Node
+from managedjobs.core.scheduling.limits import PoolLimits, pool_limits
+from managedjobs.core.scheduling.pool import Node
 from managedjobs.kube.cache import is_newer
 
 

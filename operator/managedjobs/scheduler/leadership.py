@@ -12,7 +12,7 @@ from managedjobs.api.names import CONTROLLER_SELECTOR, DEFAULT_POOL, LEADER_TERM
 from managedjobs.api.nodes import NodeWire
 from managedjobs.api.pools import PoolWire, default_pool
 from managedjobs.core.model import Job
-from managedjobs.core.pool import PoolSpec
+from managedjobs.core.scheduling.pool import PoolSpec
 from managedjobs.kube.backoff import Backoff, wait_until
 from managedjobs.kube.client import Client
 from managedjobs.kube.errors import AlreadyExists, ApiError, Forbidden, KubeError, Unreachable

@@ -10,10 +10,10 @@ from heapq import merge
 
 from sortedcontainers import SortedList
 
-from managedjobs.core.admission import Candidate, Usage
 from managedjobs.core.phases import ScheduleState
-from managedjobs.core.pool_status import Census
-from managedjobs.core.usage import Standing, Want
+from managedjobs.core.scheduling.admission import Candidate, Usage
+from managedjobs.core.scheduling.pool_status import Census
+from managedjobs.core.scheduling.usage import Standing, Want
 
 _VERSIONS = itertools.count(1)
 

@@ -9,14 +9,14 @@ from datetime import datetime, timedelta
 
 from managedjobs.api.names import controller_pod_name
 from managedjobs.api.pools import Pool
-from managedjobs.core.admission import Candidate, admit, claim, grant
 from managedjobs.core.conditions import IllegalTransitionError
-from managedjobs.core.decide import decide
 from managedjobs.core.model import Job
-from managedjobs.core.operator_actions import CheckAgainAt, CreateControllerPod, Effect, Why, WriteStatus
-from managedjobs.core.operator_view import ExpectedPod, OperatorView
-from managedjobs.core.pool_status import PoolStatus
-from managedjobs.core.usage import Want
+from managedjobs.core.scheduling.actions import CheckAgainAt, CreateControllerPod, Effect, Why, WriteStatus
+from managedjobs.core.scheduling.admission import Candidate, admit, claim, grant
+from managedjobs.core.scheduling.decide import decide
+from managedjobs.core.scheduling.pool_status import PoolStatus
+from managedjobs.core.scheduling.usage import Want
+from managedjobs.core.scheduling.view import ExpectedPod, OperatorView
 from managedjobs.kube.backoff import wait_until
 from managedjobs.kube.client import Client
 from managedjobs.kube.errors import KubeError

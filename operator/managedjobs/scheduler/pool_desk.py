@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from managedjobs.api.pools import Pool, PoolWire, pool_status_patch
-from managedjobs.core.admission import PoolFacts
-from managedjobs.core.pool_status import OUR_CONDITIONS, PoolStatus, pool_status
+from managedjobs.core.scheduling.admission import PoolFacts
+from managedjobs.core.scheduling.pool_status import OUR_CONDITIONS, PoolStatus, pool_status
 from managedjobs.kube.backoff import Backoff
 from managedjobs.kube.client import Client
 from managedjobs.kube.resources import CONTROLLER_POOLS

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from managedjobs.core.operator_actions import CreateControllerPod, Effect, Why, WriteStatus
+from managedjobs.core.scheduling.actions import CreateControllerPod, Effect, Why, WriteStatus
 from managedjobs.kube.backoff import Backoff
 from managedjobs.kube.clock import Clock
 from managedjobs.kube.errors import KubeError

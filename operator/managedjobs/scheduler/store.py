@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 
-from managedjobs.core.admission import Candidate
-from managedjobs.core.controller_pod import ControllerPod
 from managedjobs.core.model import Job, JobKey
-from managedjobs.core.operator_view import ChildState, ExpectedPod, OperatorView, VanishedPod
-from managedjobs.core.order import order_key
 from managedjobs.core.phases import ScheduleState
 from managedjobs.core.reasons import Reason
-from managedjobs.core.usage import Standing, Want, controller_runs, standing
+from managedjobs.core.scheduling.admission import Candidate
+from managedjobs.core.scheduling.controller_pod import ControllerPod
+from managedjobs.core.scheduling.order import order_key
+from managedjobs.core.scheduling.usage import Standing, Want, controller_runs, standing
+from managedjobs.core.scheduling.view import ChildState, ExpectedPod, OperatorView, VanishedPod
 from managedjobs.kube.cache import is_newer
 from managedjobs.scheduler.fleet import Fleet
 from managedjobs.scheduler.lines import Line

@@ -6,12 +6,12 @@ import itertools
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from managedjobs.core.admission import Candidate, Hold, PoolFacts, Usage, hold
 from managedjobs.core.conditions import settle
 from managedjobs.core.model import Job
-from managedjobs.core.operator_actions import Why, WriteStatus
-from managedjobs.core.queue_text import PLACES_SHOWN, Place, Words, waiting_words, with_words, words_of
-from managedjobs.core.usage import Want
+from managedjobs.core.scheduling.actions import Why, WriteStatus
+from managedjobs.core.scheduling.admission import Candidate, Hold, PoolFacts, Usage, hold
+from managedjobs.core.scheduling.queue_text import PLACES_SHOWN, Place, Words, waiting_words, with_words, words_of
+from managedjobs.core.scheduling.usage import Want
 from managedjobs.scheduler.lines import Line
 from managedjobs.scheduler.store import Store
 

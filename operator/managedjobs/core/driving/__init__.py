@@ -1,0 +1,1 @@
+"""What a controller decides for its one job: launches, endings, recovery, stops."""

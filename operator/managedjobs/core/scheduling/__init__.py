@@ -1,0 +1,1 @@
+"""What the operator decides: limits, order, admission, and what each job needs of it."""
