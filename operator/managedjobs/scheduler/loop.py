@@ -55,6 +55,7 @@ class Scheduler:
         self._desk = PoolDesk(store)
         self._texts = Texts(store)
         self._text_at: datetime | None = None
+        self._sent_before = 0
         self._unreported: set[str] = set()
         self._requests = Requests(applier, self._desk, store, client.clock, wake)
         self._pool_write: asyncio.Task[None] | None = None
@@ -206,8 +207,7 @@ class Scheduler:
         is_early = self._text_at is not None and now < self._text_at
         if is_early or self._requests.count >= _BUSY:
             return
-        budget = max(1, int(_TEXTS_PER_SECOND * _TEXT_EVERY.total_seconds()))
-        left = budget
+        left = budget = self._text_budget()
         for pool, line in list(self._store.lines.items()):
             if left <= 0:
                 break
@@ -216,6 +216,12 @@ class Scheduler:
                     self._requests.send_text(write)
                     left -= 1
         self._text_at = now + (_TEXT_EVERY if left < budget else _TEXT_IDLE)
+
+    def _text_budget(self) -> int:
+        """Texts to write now: the fewer, the more there was to do since the last time."""
+        others, self._sent_before = self._requests.sent - self._sent_before, self._requests.sent
+        most = int(_TEXTS_PER_SECOND * _TEXT_EVERY.total_seconds())
+        return max(1, most - others)
 
     def _report(self, changed: Iterable[str], now: datetime) -> None:
         """Write the status of the pools that changed, one at a time."""

@@ -34,6 +34,8 @@ class Requests:
         self._texts: dict[str, asyncio.Task[None]] = {}
         self._held: dict[str, datetime] = {}
         self._backoffs: dict[str, Backoff] = {}
+        self.sent = 0
+        """Requests so far that were no mere texts."""
 
     @property
     def count(self) -> int:
@@ -54,6 +56,7 @@ class Requests:
 
     def send(self, uid: str, effects: Sequence[Effect]) -> None:
         """Carry out the job's effects, one after the other, up to the first that finds the job changed."""
+        self.sent += len(effects)
         self._tasks[uid] = asyncio.create_task(self._run(uid, effects), name=f"job {uid}")
 
     def send_text(self, write: WriteStatus) -> bool:
