@@ -40,6 +40,8 @@ check: venv ## Format, lint, types, import contracts
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	MYPYPATH=operator:.:crds $(BIN)/mypy --explicit-package-bases \
+	  tests/cluster tests/demo tests/bench tests/support tests/e2e/conftest.py crds/generate.py
 	$(BIN)/lint-imports
 
 bench: venv packages ## Measure; prints a table and writes build/bench.json
