@@ -1,13 +1,12 @@
 """`python3 -m tests.cluster VERB`: real clusters and images on this machine. Verbs can be repeated at any time."""
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.cluster import controlplane, docker, dockerfile, doctor, image, kind, kwok, loading, packages, programs
+from tests.cluster import building, controlplane, doctor, image, kind, kwok, loading, packages, programs
 from tests.cluster.cache import Cache
 from tests.cluster.console import ClusterError, duration, say
 from tests.cluster.kind import Cluster
@@ -119,12 +118,7 @@ def _kubeconfig(arguments: argparse.Namespace, cache: Cache) -> None:
 
 
 def _image(arguments: argparse.Namespace, cache: Cache) -> None:
-    if os.geteuid() != 0 and (engine := docker.machine()):
-        print(*dockerfile.build(engine, arguments.tag), sep="\n")
-        return
-    for built in image.build(cache, arguments.tag):
-        say(f"  {built.name}: {built.size / 1e6:.0f} MB")
-        print(built.name)
+    print(*building.build(cache, arguments.tag), sep="\n")
 
 
 def _load_image(arguments: argparse.Namespace, cache: Cache) -> None:

@@ -16,8 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.cluster import controlplane, loading, programs
-from tests.cluster import image as images
+from tests.cluster import building, controlplane, loading, programs
 from tests.cluster.cache import Cache
 from tests.cluster.console import wait_until
 from tests.cluster.kind import DEFAULT_NAME, Cluster
@@ -77,7 +76,7 @@ def kind_image(kind_cluster: Path) -> str:
     """The image of the checkout as it is now, built and on every node; the one for examples is there as well."""
     cluster = Cluster(DEFAULT_NAME, Cache.default())
     assert cluster.kubeconfig == kind_cluster
-    built = [image.name for image in images.build(cluster.cache)]
+    built = building.build(cluster.cache)
     loading.load(cluster, built)
     return built[0]
 
