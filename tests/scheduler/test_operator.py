@@ -82,6 +82,7 @@ async def test_one_operator_does_all_that_is_asked_of_waiting_and_live_jobs(site
                 a_job_can_be_suspended_and_resumed_while_it_waits(site, controllers),
                 a_claim_that_is_deleted_is_made_again_with_another_name(site, controllers),
                 a_finished_job_goes_when_its_time_is_over(site, controllers),
+                a_pool_whose_controller_pods_find_no_node_admits_nothing_more(site, controllers),
             )
 
 
@@ -145,7 +146,10 @@ async def a_job_can_be_suspended_and_resumed_while_it_waits(site: Site, controll
 
 
 async def a_claim_that_is_deleted_is_made_again_with_another_name(site: Site, controllers: FakeControllers) -> None:
-    controllers.parts["c"] = never_start
+    async def start_the_second_time(stage: FakeControllers, pod: ControllerPod) -> None:
+        await (stay_alive if pod.predecessor else never_start)(stage, pod)
+
+    controllers.parts["c"] = start_the_second_time
     pool = await site.make_pool("c")
     await site.make_job("c", controllerPoolName=pool)
 
@@ -153,7 +157,6 @@ async def a_claim_that_is_deleted_is_made_again_with_another_name(site: Site, co
         return [pod for pod in controllers.seen if pod.job.name == "c"]
 
     await until(claims, "c is claimed", 30)
-    controllers.parts.pop("c")
     first = claims()[0]
     await site.client.delete(PODS, site.namespace, first.name, uid=first.uid, grace_seconds=0)
     job = await site.job_is("c", "is up", is_in(ScheduleState.ALIVE))
@@ -169,3 +172,29 @@ async def a_finished_job_goes_when_its_time_is_over(site: Site, controllers: Fak
     await site.job_is("t", "exists", lambda _: True)
     await until(lambda: "t" not in site.jobs, "t is deleted", 40)
     assert [job.status.phase for job in site.history if job.name == "t"][-1] is Phase.SUCCEEDED
+
+
+async def a_pool_whose_controller_pods_find_no_node_admits_nothing_more(
+    site: Site, controllers: FakeControllers
+) -> None:
+    controllers.parts["n1"] = controllers.parts["n2"] = never_start  # and the control plane has no nodes
+    pool = await site.make_pool("full")
+    await site.make_job("n1", controllerPoolName=pool)
+    first = await site.job_is(
+        "n1", "says why it does not start", lambda job: "is unschedulable" in job.status.description
+    )
+    assert first.status.reason == "Starting"
+
+    async def closed() -> bool:
+        found = {p["metadata"]["name"]: p for p in await site.list_pools()}
+        conditions = found[pool].get("status", {}).get("conditions", [])
+        return any(c["type"] == "CapacityAvailable" and c["status"] == "False" for c in conditions)
+
+    async with asyncio.timeout(30):
+        while not await closed():
+            await pause(0.2)
+    await site.make_job("n2", controllerPoolName=pool)
+    await site.job_is("n2", "waits for room", lambda job: job.status.reason == "CapacityUnavailable")
+    assert all(pod.job.name != "n2" for pod in controllers.seen)
+    await site.change_job("n1", cancel=True)
+    await site.job_is("n1", "is cancelled", lambda job: job.status.phase is Phase.CANCELLED)
