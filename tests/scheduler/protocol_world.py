@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 
 from managedjobs.api.names import controller_pod_name
 from managedjobs.core.conditions import settle
-from managedjobs.core.model import ControllerRef, CurrentAttempt, Job, JobStatus
-from managedjobs.core.phases import Phase, ScheduleState
+from managedjobs.core.model import Job, JobStatus
+from managedjobs.core.phases import ScheduleState
 from managedjobs.core.scheduling.actions import (
     CheckAgainAt,
     CreateControllerPod,
@@ -29,40 +29,14 @@ from managedjobs.core.scheduling.decide import decide
 from managedjobs.core.scheduling.usage import Want
 from managedjobs.core.scheduling.view import ChildState, ExpectedPod, VanishedPod
 from managedjobs.kube.cache import Cache
-from managedjobs.kube.objects import Listing, ObjectMeta, WatchEvent
+from managedjobs.kube.objects import Listing, WatchEvent
 from managedjobs.scheduler.alarm import Alarms
 from managedjobs.scheduler.store import Store
+from tests.scheduler.protocol_parts import PodObject, Request, Violation, as_object, check_limits, next_status
 from tests.support.jobs import NOW, make_job, make_pool
 
-WAITING, DONE = ScheduleState.WAITING, ScheduleState.DONE
 OLD = 130.0
 """Seconds after which a claim is overdue."""
-
-
-@dataclass(frozen=True)
-class PodObject:
-    """A controller pod as a watch carries it."""
-
-    metadata: ObjectMeta
-    pod: ControllerPod
-
-
-@dataclass
-class Request:
-    """Something an operator or a controller has sent."""
-
-    run: Callable[[], Callable[[], None]]
-    """Takes effect at the server and returns what the sender does with the answer."""
-    sender: str
-    """`operator/<term>` or the uid of a pod."""
-    repeated: bool = False
-
-
-@dataclass
-class Violation(Exception):  # noqa: N818 -- what the test looks for, not an accident
-    """An invariant that does not hold."""
-
-    what: str
 
 
 @dataclass
@@ -110,29 +84,15 @@ class World:
         return item
 
     def check(self) -> None:
-        """Invariant 1, on the truth alone."""
-        limits = self.facts.limits
-        assert limits is not None
-        claimed = {job.name for job in self.jobs.values() if self.is_claimed(job)}
-        launching = {job.name for job in self.jobs.values() if job.status.state is ScheduleState.LAUNCHING}
-        live = {job.name for job in self.jobs.values() if job.status.state.is_live}
-        if len(claimed | launching) > limits.launch:
-            raise Violation(f"launching: {sorted(claimed | launching)}")
-        if len(claimed | live) > limits.run:
-            raise Violation(f"live: {sorted(claimed | live)}")
-
-    def is_claimed(self, job: Job) -> bool:
-        return job.status.state is WAITING and any(
-            pod.job_uid == job.uid and pod.predecessor == job.status.fence and not pod.ended
-            for pod in self.pods.values()
-        )
+        assert self.facts.limits is not None
+        check_limits(self.jobs.values(), self.pods.values(), self.facts.limits)
 
     def write(self, job: Job, status: JobStatus) -> Job | None:
         """A status write decided on `job`; None: refused, the object is another by now."""
         present = self.jobs.get(job.name)
         if present is None or present.uid != job.uid or present.resource_version != job.resource_version:
             return None
-        if present.status.state is DONE:
+        if present.status.state is ScheduleState.DONE:
             raise Violation(f"{job.name} was done already")
         return self.put_job(replace(present, status=status))
 
@@ -291,10 +251,10 @@ class World:
     def act(self, pod: ControllerPod) -> None:
         """The pod's program looks at its job and sends the one request that follows, or leaves."""
         job = self.jobs.get(pod.job.name)
-        if job is None or job.uid != pod.job_uid or job.status.state in (DONE, ScheduleState.SUSPENDED):
+        if job is None or job.uid != pod.job_uid or job.status.state in (ScheduleState.DONE, ScheduleState.SUSPENDED):
             self.end_pod(pod, PodPhase.SUCCEEDED)
             return
-        status = _next(pod, job)
+        status = next_status(pod, job)
         if status is None:
             if job.status.fence not in (pod.uid, pod.predecessor):
                 self.end_pod(pod, PodPhase.SUCCEEDED)
@@ -358,38 +318,3 @@ class World:
 
     def pass_time(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
-
-
-def as_object(pod: ControllerPod) -> PodObject:
-    meta = ObjectMeta(name=pod.name, namespace="release", uid=pod.uid, resource_version=pod.resource_version)
-    return PodObject(meta, pod)
-
-
-def _next(pod: ControllerPod, job: Job) -> JobStatus | None:
-    """What a controller writes next; None: nothing."""
-    status = job.status
-    if status.fence != pod.uid:
-        if status.fence != pod.predecessor:
-            return None
-        controller = ControllerRef(pod_uid=pod.uid)
-        if status.state is not WAITING:
-            return replace(status, controller=controller)
-        launching = _moved(status, ScheduleState.LAUNCHING, Phase.LAUNCHING)
-        return replace(launching, controller=controller, current_attempt=CurrentAttempt(number=1), attempt_count=1)
-    if job.spec.cancel:
-        return _moved(status, DONE, Phase.CANCELLED)
-    if job.spec.suspend:
-        return _moved(status, ScheduleState.SUSPENDED, Phase.SUSPENDED)
-    match status.state:
-        case ScheduleState.LAUNCHING:
-            return _moved(status, ScheduleState.ALIVE, Phase.RUNNING)
-        case ScheduleState.ALIVE if status.attempt_count < 2:
-            return _moved(status, ScheduleState.ALIVE_WAITING, Phase.RECOVERING)
-        case ScheduleState.ALIVE:
-            return _moved(status, DONE, Phase.SUCCEEDED)
-        case _:
-            return None
-
-
-def _moved(status: JobStatus, state: ScheduleState, phase: Phase) -> JobStatus:
-    return replace(status, schedule=replace(status.schedule, state=state), phase=phase)
