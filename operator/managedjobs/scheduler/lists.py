@@ -20,8 +20,7 @@ from managedjobs.scheduler.store import Store
 
 logger = logging.getLogger(__name__)
 
-FIRST_RESYNC_SECONDS = 30.0
-"""kopf begins after our own first list: what was deleted in between, no watch tells."""
+LOOK_SECONDS = 30.0
 RESYNC_SECONDS = 300.0
 _PATIENCE_SECONDS = 20.0
 """How long the watch may take to bring what a list has shown."""
@@ -58,29 +57,37 @@ class Lists:
         return differing
 
     async def keep(self, shell: Shell, wake: asyncio.Event, stop: asyncio.Event) -> None:
-        """List from time to time; start the watches again when they did not tell of what a list shows."""
-        period = FIRST_RESYNC_SECONDS
-        while not await wait_until(stop, period):
-            period = RESYNC_SECONDS
+        """List from time to time, and soon after kopf began anew: what went in between, no watch tells of."""
+        rounds, age = 0, 0.0
+        while not await wait_until(stop, LOOK_SECONDS):
+            age += LOOK_SECONDS
+            is_new = shell.rounds != rounds
+            if not is_new and age < RESYNC_SECONDS:
+                continue
             heard = self._feed.count
             try:
                 differing = await self.all()
             except KubeError as error:
                 logger.warning("list failed", extra={"error": str(error)})
                 continue
+            rounds, age = shell.rounds, 0.0
             wake.set()
             if not differing:
                 self.stuck = False
-                continue
-            # A change that is on its way is no sign of a broken watch; one that never comes is.
-            await wait_until(stop, _PATIENCE_SECONDS)
-            if self._feed.count == heard:
-                logger.warning("the watches missed changes, starting them again", extra={"count": differing})
-                self.stuck = self._restarted
-                self._restarted = True
-                shell.restart()
-            else:
-                self._restarted = self.stuck = False
+            elif not is_new:
+                await self._doubt(shell, stop, heard, differing)
+
+    async def _doubt(self, shell: Shell, stop: asyncio.Event, heard: int, differing: int) -> None:
+        """Start the watches again when they stay silent about what a list shows; `heard`: changes before that list."""
+        # A change that is on its way is no sign of a broken watch; one that never comes is.
+        await wait_until(stop, _PATIENCE_SECONDS)
+        if self._feed.count != heard:
+            self._restarted = self.stuck = False
+            return
+        logger.warning("the watches missed changes, starting them again", extra={"count": differing})
+        self.stuck = self._restarted
+        self._restarted = True
+        shell.restart()
 
 
 def _readable(items: Sequence[PoolWire]) -> list[Pool]:

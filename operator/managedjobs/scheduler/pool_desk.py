@@ -74,6 +74,9 @@ class PoolDesk:
         pool = self._store.fleet.pools.get(name)
         if pool is None:
             return None
+        earliest = self._written_at.get(name, now - STATUS_EVERY) + STATUS_EVERY
+        if now < earliest:
+            return earliest
         counted = line if line is not None else Line(name)
         facts = self.facts(name, line, now)
         uid, before = self._written.get(name, ("", None))
@@ -85,8 +88,7 @@ class PoolDesk:
         status = pool_status(facts, counted.usage(), counted.census(), conditions, generation=pool.generation, now=now)
         if uid == pool.uid and before is not None and pool_status_patch(before, status) is None:
             return None
-        earliest = self._written_at.get(name, now - STATUS_EVERY) + STATUS_EVERY
-        return (pool, status) if now >= earliest else earliest
+        return pool, status
 
     async def write_status(self, client: Client, pool: Pool, status: PoolStatus) -> None:
         """Write it. Raises KubeError."""

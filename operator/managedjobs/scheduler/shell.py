@@ -24,12 +24,15 @@ class Shell:
         self._namespaces = tuple(namespaces)
         self._round: _Round | None = None
         self._stop = asyncio.Event()
+        self.rounds = 0
+        """How often kopf was started."""
 
     async def run(self) -> None:
         """Keep it running until `stop`."""
         backoff = Backoff(initial_seconds=1.0, max_seconds=30.0)
         while not self._stop.is_set():
             self._round = _Round(self._feed, self._namespaces)
+            self.rounds += 1
             problem = await self._round.run()
             if self._stop.is_set():
                 return
