@@ -15,6 +15,7 @@ NEW = {
     "phase": "Pending",
     "reason": "Queued",
     "description": "Queued: the operator has not looked at this job yet.",
+    "schedule": {"state": "Waiting"},
 }
 
 
