@@ -39,6 +39,7 @@ def test_a_refused_create(status: int, message: str, details: dict[str, object],
         ('pods "a" is forbidden: unable to create new content in namespace n because it is being terminated',
          RefusalKind.TEMPORARY),
         ("Internal error occurred: failed calling webhook", RefusalKind.TEMPORARY),
+        ('Pod "a" is invalid: spec.containers[0].image: Invalid value: " b "', RefusalKind.INVALID),
     ],
 )  # fmt: skip
 def test_pods_that_the_job_controller_could_not_create(message: str, want: RefusalKind):

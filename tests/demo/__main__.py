@@ -35,8 +35,14 @@ def main() -> int:
         cluster("load-image")
     with step("helm install"):
         install(helm)
+    failure = ""
     with step("Example jobs"):
-        show_jobs(kubectl, kubeconfig)
+        try:
+            show_jobs(kubectl, kubeconfig)
+        except (AssertionError, SystemExit) as error:
+            failure = str(error)
+    if failure:
+        say(paint(f"\nNot all examples went as they should: {failure}", "31"))
     say(f"\n{paint('The demo took', '1')} {time.monotonic() - started:.0f} s. The cluster is up. Try:")
     say(f"  export KUBECONFIG={kubeconfig} PATH={Path(kubectl).parent}:$PATH")
     for line in (
@@ -49,7 +55,7 @@ def main() -> int:
         "make demo-down",
     ):
         say(f"  {paint(line, '36')}")
-    return 0
+    return 1 if failure else 0
 
 
 def install(helm: str) -> None:
@@ -75,17 +81,17 @@ def show_jobs(kubectl: str, kubeconfig: str) -> None:
             kube("apply", "-n", NAMESPACE, "-f", "-", text=read(name))
         batch = "\n---\n".join(read("batch.yaml", INDEX=str(index)) for index in range(1, BATCH + 1))
         kube("apply", "-n", NAMESPACE, "-f", "-", text=batch)
-        watch.until("some jobs of the batch wait for a slot and say so", waiting_with_a_place, seconds=60)
+        watch.until("some jobs of the batch wait for a slot and say so", waiting_with_a_place, seconds=180)
         printer.silent = True
         show(kubectl, "get", "mj", "-n", NAMESPACE)
         waiting = next(name for name, job in watch.jobs.items() if has_a_place(job))
         show(kubectl, "describe", "managedjob", waiting, "-n", NAMESPACE)
         printer.silent = False
-        watch.until_phase("train", "Running")
+        watch.until_phase("train", "Running", seconds=300)
         say(paint("  now a pod of `train` is deleted, as if its node had been taken away", "33"))
         show(kubectl, "delete", "pod", "-n", NAMESPACE, "--wait=false",
              "-l", "managedjobs.dev/job-name=train,batch.kubernetes.io/job-completion-index=1")  # fmt: skip
-        watch.until("all jobs are finished", all_finished, seconds=180)
+        watch.until("all jobs are finished", all_finished, seconds=600)
         printer.silent = True
         check_outcomes(watch.jobs)
     show(kubectl, "get", "mj", "-n", NAMESPACE)

@@ -117,10 +117,16 @@ def parse_node(node: NodeWire) -> Node:
     return Node(name=node.metadata.name, unreachable_since=_when(ready, "Unknown"))
 
 
+_COMBINED = "(combined from similar events): "
+_CREATING = "Error creating: "
+
+
 def newest_failed_create(events: list[EventWire]) -> str | None:
     """What the Job controller last said about a pod that it could not create; None: nothing."""
     failed = [event for event in events if event.reason == "FailedCreate" and event.note]
-    return max(failed, key=_told_at).note if failed else None
+    if not failed:
+        return None
+    return max(failed, key=_told_at).note.removeprefix(_COMBINED).removeprefix(_CREATING)
 
 
 def _told_at(event: EventWire) -> datetime:

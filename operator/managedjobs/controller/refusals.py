@@ -10,6 +10,7 @@ from managedjobs.kube.errors import ApiError, BadRequest, Forbidden, Invalid
 _QUOTA = "exceeded quota"
 _TERMINATING = "because it is being terminated"
 _FORBIDDEN = "is forbidden: "
+_INVALID = " is invalid: "
 _MAY_COME = ("error looking up service account", "status unknown for quota", "no API token found")
 """Refusals of a pod that end when somebody creates what is missing."""
 
@@ -33,12 +34,14 @@ def refusal_of_create(error: ApiError, attempt: int, retry_at: datetime) -> Refu
 
 
 def refusal_of_event(message: str, attempt: int) -> Refusal:
-    """What a FailedCreate Event of the Job controller means: it tries again, so only policies are final."""
+    """What a FailedCreate Event of the Job controller means: it tries again, so only what no try can cure is final."""
     kind = RefusalKind.TEMPORARY
     if _QUOTA in message:
         kind = RefusalKind.QUOTA
     elif _FORBIDDEN in message and _TERMINATING not in message and not any(word in message for word in _MAY_COME):
         kind = RefusalKind.NOT_ALLOWED
+    elif _INVALID in message:
+        kind = RefusalKind.INVALID
     return Refusal(kind=kind, message=message, attempt=attempt)
 
 

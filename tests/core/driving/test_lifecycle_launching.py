@@ -70,7 +70,9 @@ def test_an_image_name_that_can_not_be_fails_the_job_after_its_pods_are_stopped(
     assert decided(failing, child=child(suspended=True), fresh=False) == Look()
     done = written(failing, child=child(suspended=True))
     assert outcome(done) == (ScheduleState.DONE, Phase.FAILED, Reason.INVALID_IMAGE_NAME, Ending.INVALID_IMAGE_NAME)
-    assert done.status.description == intent.status.description
+    text = "the image of container main is not a valid name:."
+    assert intent.status.description == f"Failing, its pods are ending: {text}"
+    assert done.status.description == f"Failed: {text}"
 
 
 def test_pods_that_a_policy_forbids_fail_the_job():
@@ -86,14 +88,17 @@ def test_a_launch_that_waits_only_for_others_is_parked_and_keeps_its_child_job()
     assert step.status.description.endswith("Parked: it holds no launch slot while it waits.")
 
 
-def test_a_launch_with_something_of_its_own_to_do_is_not_parked():
+def test_a_launch_with_a_pod_still_to_be_created_is_not_parked():
     job = driven(ScheduleState.LAUNCHING, started=400)
-    pods = (
-        pending_pod(0, scheduling_reason="Unschedulable", age=300),
-        pod(1, phase=PodPhase.PENDING, containers=(Container(name="main", waiting_reason="CreateContainerError"),)),
-    )
-    step = written(job_with(job, replicas=2), *pods, child=child(age=300))
+    blocked = pending_pod(0, scheduling_reason="Unschedulable", age=300)
+    step = written(job_with(job, replicas=2), blocked, child=child(age=300))
     assert step.status.state is ScheduleState.LAUNCHING
+
+
+def test_pods_that_the_api_server_finds_invalid_fail_the_job():
+    refusal = Refusal(kind=RefusalKind.INVALID, message='Pod "train-0" is invalid: spec', attempt=1)
+    intent = written(LAUNCHING, child=child(), refusal=refusal)
+    assert outcome(intent)[2:] == (Reason.INVALID_TEMPLATE, Ending.INVALID_TEMPLATE)
 
 
 def test_a_child_job_that_a_queue_suspends_is_parked_once_the_suspension_is_meant():

@@ -85,8 +85,8 @@ def test_an_attempt_is_up_when_every_index_has_started_some_container_or_finishe
         pytest.param(
             observed(waiting_for("CreateContainerConfigError", 'secret "keys" not found'), wanted=1),
             PodsWaiting(kind=WaitKind.CONFIG, count=1, words='secret "keys" not found'),
-            False,
-            id="a missing Secret is the job's own to bring",
+            True,
+            id="a missing Secret, which somebody may bring",
         ),
         pytest.param(
             observed(wanted=2, refusal=Refusal(kind=RefusalKind.QUOTA, message="exceeded quota: gpus", attempt=1)),

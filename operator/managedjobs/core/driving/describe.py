@@ -11,6 +11,8 @@ from managedjobs.core.text import bounded, clock_time, ordinal, plural, seconds
 DESCRIPTION_LIMIT = 1024
 _DETAIL = 300
 _WORDS = 160
+_FAILED = "Failed: "
+_FAILING = "Failing, its pods are ending: "
 _LINE = 200
 
 _WHAT_HAPPENED = {
@@ -184,6 +186,16 @@ def succeeded(number: int, replicas: int) -> str:
     if replicas == 1:
         return f"Succeeded: exit code 0 in attempt {number}."
     return f"Succeeded: exit code 0 in all {replicas} pods of attempt {number}."
+
+
+def failing(text: str) -> str:
+    """The description of a job whose failure is decided while some of its pods still end, from the one to come."""
+    return _FAILING + text.removeprefix(_FAILED)
+
+
+def failed_at_last(text: str) -> str:
+    """The description of the failed job, from that of the failing one."""
+    return _FAILED + text.removeprefix(_FAILING)
 
 
 def stop(text: str) -> str:

@@ -19,7 +19,6 @@ from managedjobs.core.driving.situation import Situation
 from managedjobs.core.driving.steps import WriteStatus
 from managedjobs.core.endings import PROGRAM_ENDINGS, Ending, Report
 from managedjobs.core.model import JobStatus
-from managedjobs.core.note import Note
 from managedjobs.core.phases import Phase, ScheduleState
 from managedjobs.core.reasons import Reason
 
@@ -39,7 +38,11 @@ def conclude(situation: Situation) -> WriteStatus:
     status = situation.status
     reason = next((r for r in Reason if r.value == status.reason), Reason.PROGRAM_FAILED)
     return situation.done(
-        status, phase=Phase.FAILED, reason=reason, description=status.description, exit_code=status.exit_code
+        status,
+        phase=Phase.FAILED,
+        reason=reason,
+        description=describe.failed_at_last(status.description),
+        exit_code=status.exit_code,
     )
 
 
@@ -78,8 +81,7 @@ def _failed(situation: Situation, status: JobStatus, report: Report, reason: Rea
     if _nothing_is_to_be_stopped(situation):
         code = status.exit_code
         return situation.done(status, phase=Phase.FAILED, reason=reason, description=text, exit_code=code)
-    intent = replace(status, reason=reason.value, description=text)
-    return situation.write(intent, Note(reason=reason.value, text=text, warning=True))
+    return situation.write(replace(status, reason=reason.value, description=describe.failing(text)))
 
 
 def _nothing_is_to_be_stopped(situation: Situation) -> bool:

@@ -27,6 +27,11 @@ from managedjobs.core.reasons import Reason
 
 PARKED_AFTER = timedelta(seconds=30)
 """So long nothing but others must be missing before the launch slot goes to somebody else (DESIGN 2)."""
+_FINAL_REFUSALS = {
+    RefusalKind.NOT_ALLOWED: Ending.NOT_ALLOWED,
+    RefusalKind.INVALID: Ending.INVALID_TEMPLATE,
+}
+"""Refusals of a pod that no second try can cure."""
 WORDS_SETTLE = timedelta(seconds=5)
 """An attempt that is up so soon needs no words about its launch: its takeover or grant has said enough."""
 
@@ -145,9 +150,9 @@ def _incurable(situation: Situation, pods: tuple[Pod, ...]) -> Report | None:
             detail=f"the image of container {container.name} is not a valid name: {container.waiting_message}",
         )
     refusal = situation.view.refusal
-    if refusal is not None and refusal.attempt == situation.number and refusal.kind is RefusalKind.NOT_ALLOWED:
-        return Report(ending=Ending.NOT_ALLOWED, detail=refusal.message)
-    return None
+    if refusal is None or refusal.attempt != situation.number or refusal.kind not in _FINAL_REFUSALS:
+        return None
+    return Report(ending=_FINAL_REFUSALS[refusal.kind], detail=refusal.message)
 
 
 def _too_late(situation: Situation, seen: Launch | None) -> WriteStatus | None:

@@ -28,8 +28,10 @@ class WaitKind(StrEnum):
     CREATING = "being created"
 
 
-WAITS_FOR_OTHERS = frozenset({WaitKind.NOT_CREATED, WaitKind.UNSCHEDULABLE, WaitKind.IMAGE, WaitKind.STARTING})
-"""Nothing but room, an image, a volume or quota is missing: such a launch can be parked (DESIGN 2)."""
+WAITS_FOR_OTHERS = frozenset(
+    {WaitKind.NOT_CREATED, WaitKind.UNSCHEDULABLE, WaitKind.IMAGE, WaitKind.CONFIG, WaitKind.STARTING}
+)
+"""Nothing but room, an image, a ConfigMap, a volume or quota is missing: such a launch can be parked (DESIGN 2)."""
 
 _IMAGE_REASONS = frozenset({"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "RegistryUnavailable"})
 _CONFIG_REASONS = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
@@ -143,11 +145,13 @@ def lost_nodes(nodes: Mapping[str, Node], now: datetime, timeout: timedelta) -> 
 
 
 _SCHEDULER_VERDICT = re.compile(r"^(\d+)/(\d+) nodes are available: (.*?)\.?(?: preemption: .*)?$", re.DOTALL)
+_CLAIMS_NOISE = re.compile(r"\.? no new claims to deallocate,?")
 _COUNTED = re.compile(r"^\d+ ")
 
 
 def shorten_scheduler_words(message: str) -> str:
     """The scheduler's verdict without its numbers: `insufficient nvidia.com/gpu (0 of 5 nodes fit)`."""
+    message = _CLAIMS_NOISE.sub("", message)
     match = _SCHEDULER_VERDICT.match(message.strip())
     if match is None:
         return message.strip().rstrip(".")

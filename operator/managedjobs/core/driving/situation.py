@@ -10,7 +10,7 @@ from managedjobs.core.conditions import settle
 from managedjobs.core.driving import describe
 from managedjobs.core.driving.observe import lost_nodes
 from managedjobs.core.driving.steps import Wait, WriteStatus
-from managedjobs.core.driving.view import ChildJob, Me, Pod, PodPhase, View
+from managedjobs.core.driving.view import ChildJob, Me, Pod, View
 from managedjobs.core.model import Job, JobStatus
 from managedjobs.core.note import Note
 from managedjobs.core.phases import Phase, ScheduleState
@@ -66,7 +66,7 @@ class Situation:
         child = self.current_child
         if child is None or child.suspended or child.over:
             return False
-        return child.failed or any(p.phase is PodPhase.FAILED and p.owner_uid == child.uid for p in self.view.pods)
+        return child.failed or any(p.failing and p.owner_uid == child.uid for p in self.view.pods)
 
     @property
     def lost_nodes(self) -> frozenset[str]:

@@ -90,6 +90,16 @@ class Pod:
         return self.phase in (PodPhase.SUCCEEDED, PodPhase.FAILED)
 
     @property
+    def failing(self) -> bool:
+        """Whether it has failed, or is bound to, as its kubelet is about to say: no container of it runs on."""
+        if self.phase is PodPhase.FAILED:
+            return True
+        if any(c.init and not c.sidecar and c.exit_code for c in self.containers):
+            return True
+        regular = [c for c in self.containers if not c.init]
+        return all(c.exit_code is not None for c in regular) and any(c.exit_code for c in regular)
+
+    @property
     def deleting(self) -> bool:
         """Whether it is being deleted."""
         return self.deletion_asked_at is not None
