@@ -164,10 +164,12 @@ class Hands:
 
     async def _delete_pod(self, step: DeletePod) -> None:
         try:
-            await self._client.delete(PODS, self._settings.namespace, step.name, uid=step.uid, grace_seconds=0)
+            await self._client.delete(
+                PODS, self._settings.namespace, step.name, uid=step.uid, grace_seconds=0 if step.force else None
+            )
         except Conflict:
             return
-        logger.warning("pod on a lost node removed", extra={"pod": step.name})
+        logger.warning("pod that was left behind deleted", extra={"pod": step.name, "force": step.force})
 
 
 def _is_about_another_object(error: Invalid) -> bool:

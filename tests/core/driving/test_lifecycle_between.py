@@ -37,7 +37,9 @@ def test_the_pods_of_a_lost_node_are_removed_so_that_the_name_becomes_free():
     going = pod(0, deletion_asked_at=ago(99), deletion_due_at=ago(69))
     assert decided(waiting, going, child=child(), nodes=LOST) == DeleteChildJob(uid="child-uid")
     ending = child(deleting=True)
-    assert decided(waiting, going, child=ending, nodes=LOST) == DeletePod(name="train-0-abcde", uid="pod-0")
+    assert decided(waiting, going, child=ending, nodes=LOST) == DeletePod(
+        name="train-0-abcde", uid="pod-0", force=True
+    )
     assert isinstance(decided(waiting, going, child=ending, nodes=SILENT), Wait)
     assert isinstance(decided(job_with(waiting, recovery=PATIENT), going, child=ending, nodes=LOST), Wait)
 

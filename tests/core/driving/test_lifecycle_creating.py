@@ -24,7 +24,7 @@ from managedjobs.core.endings import Ending
 from managedjobs.core.model import JobSpec, RecoveryPolicy
 from managedjobs.core.phases import Phase, ScheduleState
 from managedjobs.core.reasons import Reason
-from tests.support.driven import JOB_UID, NOW, child, driven, failed_pod, pod
+from tests.support.driven import JOB_UID, NOW, ago, child, driven, failed_pod, pod
 from tests.support.driving import decided, outcome, written
 
 LAUNCHING = driven(ScheduleState.LAUNCHING, started=10)
@@ -72,7 +72,13 @@ def test_a_status_that_may_be_old_news_is_read_again_before_anything_is_deleted(
     ("blocker", "pods", "reason", "words"),
     [
         pytest.param(child(0, deleting=True), [], Reason.LAUNCHING, "still ending", id="our old child Job ends"),
-        pytest.param(None, [pod(0)], Reason.LAUNCHING, "still ending", id="our old pods end"),
+        pytest.param(
+            None,
+            [pod(0, deletion_asked_at=ago(3), deletion_due_at=ago(-27))],
+            Reason.LAUNCHING,
+            "still ending",
+            id="our old pods end",
+        ),
         pytest.param(
             child(owner_uid="x", job_uid="x"), [], Reason.PREDECESSOR_ENDING, "earlier job", id="a predecessor's Job"
         ),

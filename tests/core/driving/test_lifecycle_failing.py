@@ -32,7 +32,7 @@ def test_a_peer_on_a_lost_node_does_not_hold_a_failure_up_for_ever():
     going = pod(1, deletion_asked_at=ago(99), deletion_due_at=ago(69))
     lost = {"node-1": Node(name="node-1", unreachable_since=ago(61))}
     step = decided(failing, failed_pod(exit_code=3), going, child=child(failed=True), nodes=lost)
-    assert step == DeletePod(name="train-1-abcde", uid="pod-1")
+    assert step == DeletePod(name="train-1-abcde", uid="pod-1", force=True)
 
 
 def test_a_pod_whose_kubelet_has_not_yet_said_that_it_failed_is_kept_as_well():

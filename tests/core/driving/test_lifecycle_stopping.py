@@ -110,7 +110,7 @@ def test_a_pod_on_a_lost_node_does_not_hold_a_cancel_up_for_ever():
     going = pod(0, deletion_asked_at=ago(99), deletion_due_at=ago(69))
     lost = {"node-0": Node(name="node-0", unreachable_since=ago(61))}
     step = decide_step(view(job, going, child=child(suspended=True), nodes=lost), ME, NOW)
-    assert step == DeletePod(name="train-0-abcde", uid="pod-0")
+    assert step == DeletePod(name="train-0-abcde", uid="pod-0", force=True)
 
 
 @pytest.mark.parametrize("held", [False, True], ids=["running", "suspended by its queue"])

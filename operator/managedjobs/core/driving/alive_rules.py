@@ -12,7 +12,7 @@ from managedjobs.core.driving.launch_rules import ending_step, park
 from managedjobs.core.driving.observe import pods_of
 from managedjobs.core.driving.situation import Situation, earliest
 from managedjobs.core.driving.steps import Look, Step, Wait
-from managedjobs.core.driving.stopping_rules import recheck, remove_lost_pod
+from managedjobs.core.driving.stopping_rules import recheck, remove_left_pod
 from managedjobs.core.driving.view import ChildJob, Pod
 from managedjobs.core.endings import Ending, Report
 from managedjobs.core.phases import Phase, ScheduleState
@@ -38,7 +38,7 @@ def between_attempts(situation: Situation) -> Step:
     child = situation.own_child
     if child is not None and not child.deleting:
         return discard(situation, child)
-    lost = remove_lost_pod(situation)
+    lost = remove_left_pod(situation)
     if lost is not None:
         return lost
     look_again = recheck(situation) if situation.own_running_pods else None

@@ -9,7 +9,7 @@ from managedjobs.core.driving import describe
 from managedjobs.core.driving.ending_rules import end
 from managedjobs.core.driving.situation import Situation, earliest
 from managedjobs.core.driving.steps import CreateChildJob, CreateService, DeleteChildJob, Look, Step, Wait
-from managedjobs.core.driving.stopping_rules import recheck, remove_lost_pod
+from managedjobs.core.driving.stopping_rules import recheck, remove_left_pod
 from managedjobs.core.driving.view import ChildJob, RefusalKind
 from managedjobs.core.endings import Ending, Report
 from managedjobs.core.reasons import Reason
@@ -73,7 +73,7 @@ def create(situation: Situation, until: datetime | None) -> Step:
 def _wait_for_old_pods(situation: Situation, until: datetime | None) -> Step:
     said = situation.say(Reason.LAUNCHING, describe.old_pods_ending(situation.number), until=until)
     if isinstance(said, Wait):
-        return remove_lost_pod(situation) or Wait(earliest(said.until, recheck(situation)))
+        return remove_left_pod(situation) or Wait(earliest(said.until, recheck(situation)))
     return said
 
 

@@ -18,7 +18,14 @@ from managedjobs.core.driving.launch_rules import come_up, launch
 from managedjobs.core.driving.observe import observe_launch, pods_of
 from managedjobs.core.driving.situation import Situation, earliest
 from managedjobs.core.driving.steps import DeleteChildJob, Exit, Look, Step, Wait, WriteStatus
-from managedjobs.core.driving.stopping_rules import HAS_PODS, STOPPING_PHASES, finish_failing, stop, stop_on_request
+from managedjobs.core.driving.stopping_rules import (
+    HAS_PODS,
+    STOPPING_PHASES,
+    finish_failing,
+    remove_orphan,
+    stop,
+    stop_on_request,
+)
 from managedjobs.core.driving.view import Me, View
 from managedjobs.core.endings import FATAL_ENDINGS, Ending, Report
 from managedjobs.core.fence import moved_fence
@@ -55,7 +62,7 @@ def _after_the_job(view: View, me: Me) -> Step:
     child = view.child
     if child is not None and child.made_for(me.job_uid) and not child.deleting:
         return DeleteChildJob(uid=child.uid)
-    return Exit(why="the job is gone")
+    return remove_orphan(view, me.job_uid) or Exit(why="the job is gone")
 
 
 def _tidy(view: View, me: Me) -> Step:

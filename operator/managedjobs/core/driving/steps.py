@@ -49,10 +49,12 @@ class DeleteChildJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletePod:
-    """Remove the object of a pod whose node can't be reached, without waiting for its kubelet."""
+    """Delete a pod that nobody else would: its node can't be reached, or its Job is gone and left it behind."""
 
     name: str
     uid: str
+    force: bool
+    """Whether to remove the object at once, without its kubelet's word and without a grace period."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from managedjobs.core.driving import describe
 from managedjobs.core.driving.ending_rules import conclude
 from managedjobs.core.driving.situation import NODE_RECHECK, Situation
 from managedjobs.core.driving.steps import DeleteChildJob, DeletePod, Look, Step, StopChildJob, Wait, WriteStatus
+from managedjobs.core.driving.view import View
 from managedjobs.core.endings import Ending, Report
 from managedjobs.core.note import Note
 from managedjobs.core.phases import Phase, ScheduleState
@@ -38,7 +39,7 @@ def finish_failing(situation: Situation) -> Step | None:
     if status.state not in HAS_PODS or not has_ended(status) or status.phase in STOPPING_PHASES:
         return None
     if situation.child_ends_by_itself:
-        return remove_lost_pod(situation) or Wait(recheck(situation))
+        return remove_left_pod(situation) or Wait(recheck(situation))
     return stop(situation) or conclude(situation)
 
 
@@ -52,17 +53,29 @@ def stop(situation: Situation) -> Step | None:
         if not child.suspended:
             return StopChildJob(uid=child.uid)
     if situation.own_running_pods:
-        return remove_lost_pod(situation) or Wait(recheck(situation))
+        return remove_left_pod(situation) or Wait(recheck(situation))
     if not situation.view.fresh:
         return Look()
     return None
 
 
-def remove_lost_pod(situation: Situation) -> DeletePod | None:
-    """Remove the object of a pod that is to go and whose node is given up; nobody else ever would."""
+def remove_left_pod(situation: Situation) -> DeletePod | Look | None:
+    """Remove a pod that is to go and that nobody else ever would: on a lost node, or left behind by its Job."""
     lost = situation.lost_nodes
     pod = next((p for p in situation.own_running_pods if p.deleting and p.node in lost), None)
-    return DeletePod(name=pod.name, uid=pod.uid) if pod else None
+    if pod is not None:
+        return DeletePod(name=pod.name, uid=pod.uid, force=True)
+    return remove_orphan(situation.view, situation.job.uid)
+
+
+def remove_orphan(view: View, job_uid: str) -> DeletePod | Look | None:
+    """End a pod of the job whose Job is gone (deleted with `--cascade=orphan`), within its grace period."""
+    owner = view.child.uid if view.child else None
+    orphans = (p for p in view.pods if p.job_uid == job_uid and not (p.ended or p.deleting))
+    pod = next((p for p in orphans if owner is None or p.owner_uid != owner), None)
+    if pod is None:
+        return None
+    return DeletePod(name=pod.name, uid=pod.uid, force=False) if view.fresh else Look()
 
 
 def recheck(situation: Situation) -> datetime | None:
