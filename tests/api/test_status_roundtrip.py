@@ -75,6 +75,9 @@ statuses = st.builds(
 )  # fmt: skip
 
 
+statuses = statuses.filter(lambda s: s.phase.is_finished is (s.state is ScheduleState.DONE))  # the others can't be
+
+
 def job_with(status: JobStatus) -> Job:
     return Job(namespace="ns", name="job", uid="u1", resource_version="41", created=EPOCH, status=status)
 
@@ -153,3 +156,20 @@ def test_a_malformed_object_is_refused_with_the_field():
     body["spec"] = {"replicas": "many"}
     with pytest.raises(MalformedObjectError, match=r"spec\.replicas"):
         job_from_object(body)
+
+
+@pytest.mark.parametrize(
+    ("phase", "state", "want"),
+    [
+        ("Succeeded", "Launching", (Phase.LAUNCHING, ScheduleState.LAUNCHING)),
+        ("Failed", "Waiting", (Phase.PENDING, ScheduleState.WAITING)),
+        ("Running", "Done", (Phase.RUNNING, ScheduleState.ALIVE)),
+        ("Evaporated", "Done", (Phase.FAILED, ScheduleState.DONE)),
+        ("Succeeded", "Done", (Phase.SUCCEEDED, ScheduleState.DONE)),
+    ],
+)
+def test_a_status_edited_by_hand_is_read_as_one_that_can_be(phase: str, state: str, want: tuple[Phase, ScheduleState]):
+    body = object_with(JobStatus())
+    body["status"] = {"phase": phase, "schedule": {"state": state}, "attemptCount": -5}
+    status = job_from_object(body).status
+    assert (status.phase, status.state, status.attempt_count) == (*want, 0)

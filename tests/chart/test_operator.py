@@ -207,7 +207,9 @@ def test_the_operator_is_placed_where_the_values_say(render: Render):
         }
     ).pod
     assert pod["nodeSelector"] == {"pool": "system"}
-    assert pod["tolerations"] == [toleration]
+    lost, mine = pod["tolerations"][:2], pod["tolerations"][2:]
+    assert mine == [toleration]
+    assert [(t["effect"], t["tolerationSeconds"]) for t in lost] == [("NoExecute", 20)] * 2
     assert pod["affinity"] == affinity
     assert pod["priorityClassName"] == "system-cluster-critical"
 

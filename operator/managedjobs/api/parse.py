@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TypeVar
@@ -107,18 +108,20 @@ def _parse_recovery(recovery: wire.RecoveryWire) -> RecoveryPolicy:
 
 
 def _parse_status(status: wire.StatusWire) -> JobStatus:
+    schedule = _parse_schedule(status.schedule)
+    phase, state = _agreed(status.phase, schedule.state)
     return JobStatus(
-        phase=known(Phase, status.phase, Phase.RUNNING),
+        phase=phase,
         reason=status.reason,
         description=status.description,
         observed_generation=status.observed_generation,
         conditions=tuple(_parse_condition(c) for c in status.conditions),
-        schedule=_parse_schedule(status.schedule),
+        schedule=replace(schedule, state=state),
         controller=_parse_controller(status.controller),
         current_attempt=(as_fields(CurrentAttempt, status.current_attempt) if status.current_attempt else None),
         attempts=tuple(as_fields(AttemptRecord, a) for a in status.attempts),
-        attempt_count=status.attempt_count,
-        failure_count=status.failure_count,
+        attempt_count=max(0, status.attempt_count),
+        failure_count=max(0, status.failure_count),
         recovery_count=status.recovery_count,
         launch_failure_count=status.launch_failure_count,
         start_time=status.start_time,
@@ -158,6 +161,33 @@ def _parse_controller(controller: wire.ControllerWire | None) -> ControllerRef |
     if controller is None or not controller.pod_uid:
         return None
     return as_fields(ControllerRef, controller)
+
+
+_PHASES = frozenset(phase.value for phase in Phase)
+_PHASE_OF = {
+    ScheduleState.WAITING: Phase.PENDING,
+    ScheduleState.LAUNCHING: Phase.LAUNCHING,
+    ScheduleState.PARKED: Phase.LAUNCHING,
+    ScheduleState.ALIVE: Phase.RUNNING,
+    ScheduleState.ALIVE_WAITING: Phase.RECOVERING,
+    ScheduleState.ALIVE_BACKOFF: Phase.RECOVERING,
+    ScheduleState.SUSPENDED: Phase.SUSPENDED,
+}
+
+
+def _agreed(word: str, state: ScheduleState) -> tuple[Phase, ScheduleState]:
+    """A phase and a state that can stand together, also where somebody edited the status by hand.
+
+    A job has its outcome where both say so; a phase of a newer version that is done counts as an outcome too.
+    """
+    if word not in _PHASES:
+        return (Phase.FAILED if state is ScheduleState.DONE else Phase.RUNNING), state
+    phase = Phase(word)
+    if phase.is_finished and state is not ScheduleState.DONE:
+        return _PHASE_OF[state], state
+    if state is ScheduleState.DONE and not phase.is_finished:
+        return phase, ScheduleState.ALIVE
+    return phase, state
 
 
 def known(enum: type[E_], word: str, otherwise: E_) -> E_:
