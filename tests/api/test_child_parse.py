@@ -15,7 +15,8 @@ from managedjobs.api.child_parse import (
     parse_service,
 )
 from managedjobs.api.child_wire import EventWire, JobWire, NodeWire, PodWire, ServiceWire
-from managedjobs.core.driving.view import ChildJob, Node, PodPhase, Service
+from managedjobs.core.driving.view import ChildJob, Node, Service
+from managedjobs.core.pod_phase import PodPhase
 
 AT = "2026-03-04T12:00:00Z"
 MOMENT = datetime.fromisoformat(AT)

@@ -8,7 +8,8 @@ import pytest
 from managedjobs.api.controller_manifest import ControllerSettings, controller_pod
 from managedjobs.api.controller_pod import ControllerPodWire, parse_controller_pod
 from managedjobs.api.names import controller_pod_name
-from managedjobs.core.scheduling.controller_pod import ControllerPod, PodPhase
+from managedjobs.core.pod_phase import PodPhase
+from managedjobs.core.scheduling.controller_pod import ControllerPod
 from managedjobs.core.scheduling.pool import MIB, PoolSpec, Toleration
 from tests.support.jobs import make_job
 

@@ -51,6 +51,13 @@ def test_a_template_that_the_api_server_refuses_ends_the_job_with_the_cause(
     assert "InvalidTemplate" in kubectl("describe", "managedjob", "refused", "-n", namespace).stdout
 
 
+def test_pods_that_the_api_server_refuses_end_the_job_with_the_cause(apply: Apply, watch: JobWatch):
+    apply(job("blank", "true", image=" a "))
+    failed = watch.until_phase("blank", "Failed")["status"]
+    assert failed["reason"] == "InvalidTemplate"
+    assert "image" in failed["description"]
+
+
 def test_an_image_that_can_not_be_pulled_is_named_and_does_not_hold_the_launch_slot(apply: Apply, watch: JobWatch):
     apply(job("missing", "true") | {"spec": {"image": "localhost:1/no-such:1", "command": ["true"]}})
     watch.until("it is parked", lambda jobs: state_of(jobs["missing"]) == "Parked", seconds=90)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.e2e.conftest import RELEASE_NAMESPACE
-from tests.e2e.jobs import job
+from tests.e2e.jobs import STAY, job
 from tests.support.cluster_fixtures import Kubectl
 from tests.support.jobwatch import FINISHED, JobWatch
 
@@ -24,6 +24,18 @@ def test_a_deleted_pod_leads_to_another_attempt(apply: Apply, watch: JobWatch, k
     assert "Recovering" in [state["status"]["phase"] for state in watch.seen("lost")]
     first = done["attempts"][0]
     assert (first["number"], first["ending"]) == (1, "PodDeleted"), done["attempts"]
+
+
+def test_pods_that_their_job_left_behind_are_ended_before_the_next_attempt(
+    apply: Apply, watch: JobWatch, kubectl: Kubectl, namespace: str
+):
+    apply(job("orphaned", f'if [ "$MANAGEDJOBS_ATTEMPT" = 1 ]; then {STAY}; fi'))
+    watch.until_phase("orphaned", "Running")
+    kubectl("delete", "job", "orphaned", "-n", namespace, "--cascade=orphan")
+    done = watch.until_phase("orphaned", *FINISHED)["status"]
+    assert (done["phase"], done["attemptCount"], done["attempts"][0]["ending"]) == ("Succeeded", 2, "ChildJobDeleted")
+    pods = kubectl.get("pods", "-n", namespace)["items"]
+    assert [pod["metadata"]["labels"]["managedjobs.dev/attempt"] for pod in pods] == ["2"]
 
 
 def test_a_forgiven_failure_is_started_again(apply: Apply, watch: JobWatch):

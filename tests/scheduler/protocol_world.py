@@ -13,6 +13,7 @@ from managedjobs.api.names import controller_pod_name
 from managedjobs.core.conditions import settle
 from managedjobs.core.model import Job, JobStatus
 from managedjobs.core.phases import ScheduleState
+from managedjobs.core.pod_phase import PodPhase
 from managedjobs.core.scheduling.actions import (
     CheckAgainAt,
     CreateControllerPod,
@@ -24,7 +25,7 @@ from managedjobs.core.scheduling.actions import (
     WriteStatus,
 )
 from managedjobs.core.scheduling.admission import PoolFacts, admit, claim, grant
-from managedjobs.core.scheduling.controller_pod import NODE_LOST_AFTER, ControllerPod, PodPhase
+from managedjobs.core.scheduling.controller_pod import NODE_LOST_AFTER, ControllerPod
 from managedjobs.core.scheduling.decide import decide
 from managedjobs.core.scheduling.usage import Want
 from managedjobs.core.scheduling.view import ChildState, ExpectedPod, VanishedPod

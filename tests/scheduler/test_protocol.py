@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from managedjobs.core.phases import ScheduleState
-from managedjobs.core.scheduling.controller_pod import PodPhase
+from managedjobs.core.pod_phase import PodPhase
 from managedjobs.core.scheduling.view import OperatorView
 from managedjobs.scheduler.store import Store
 from tests.scheduler.protocol_world import OLD, Violation, World

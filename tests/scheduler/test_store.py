@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from managedjobs.core.model import Job, JobSpec
 from managedjobs.core.phases import ScheduleState
-from managedjobs.core.scheduling.controller_pod import ControllerPod, PodPhase
+from managedjobs.core.pod_phase import PodPhase
+from managedjobs.core.scheduling.controller_pod import ControllerPod
 from managedjobs.core.scheduling.usage import Want, standing
 from managedjobs.core.scheduling.view import ExpectedPod
 from managedjobs.scheduler.store import Store

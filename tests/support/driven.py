@@ -8,9 +8,10 @@ from typing import Any
 from managedjobs.core.attempts import begin_attempt
 from managedjobs.core.driving.launch_rules import come_up
 from managedjobs.core.driving.observe import Launch
-from managedjobs.core.driving.view import ChildJob, Container, Me, Pod, PodPhase, View
+from managedjobs.core.driving.view import ChildJob, Container, Me, Pod, View
 from managedjobs.core.model import ControllerRef, Job, JobSpec, JobStatus, Schedule
 from managedjobs.core.phases import Phase, ScheduleState
+from managedjobs.core.pod_phase import PodPhase
 
 NOW = datetime.fromisoformat("2026-03-04T12:00:00Z")
 JOB_UID = "job-uid"

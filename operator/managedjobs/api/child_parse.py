@@ -17,7 +17,8 @@ from managedjobs.api.child_wire import (
 )
 from managedjobs.api.names import ATTEMPT_LABEL, JOB_UID_LABEL, MANAGED_JOB_KIND
 from managedjobs.api.parse import known
-from managedjobs.core.driving.view import ChildJob, Container, Node, Pod, PodPhase, Service
+from managedjobs.core.driving.view import ChildJob, Container, Node, Pod, Service
+from managedjobs.core.pod_phase import PodPhase
 
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 KUEUE_QUEUE_LABEL = "kueue.x-k8s.io/queue-name"

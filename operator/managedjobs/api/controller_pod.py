@@ -16,7 +16,8 @@ from managedjobs.api.names import (
 from managedjobs.api.parse import known
 from managedjobs.api.wire import Metadata, Wire
 from managedjobs.core.model import JobKey
-from managedjobs.core.scheduling.controller_pod import ControllerPod, PodPhase
+from managedjobs.core.pod_phase import PodPhase
+from managedjobs.core.scheduling.controller_pod import ControllerPod
 from managedjobs.core.text import bounded
 
 _NOT_ITS_FAULT = frozenset({"ContainerStatusUnknown", "Unknown"})

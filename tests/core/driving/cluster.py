@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from managedjobs.core.driving.view import ChildJob, Container, Pod, PodPhase
+from managedjobs.core.driving.view import ChildJob, Container, Pod
 from managedjobs.core.model import JobSpec
+from managedjobs.core.pod_phase import PodPhase
 from tests.support.driven import JOB_UID, NOW
 
 GRACE = timedelta(seconds=30)

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from managedjobs.core.driving.failures import BELIEF_GRACE, BelieveAt, NeedLastLine, find_ending
-from managedjobs.core.driving.view import ChildJob, Container, Pod, PodPhase
+from managedjobs.core.driving.view import ChildJob, Container, Pod
 from managedjobs.core.endings import PROGRAM_ENDINGS, Ending, Report
+from managedjobs.core.pod_phase import PodPhase
 from tests.support.driven import NOW, ago, child, failed_pod, pending_pod, pod
 
 

@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from managedjobs.core.driving.steps import DeletePod, StopChildJob, Wait, WriteStatus
-from managedjobs.core.driving.view import Container, Node, PodPhase
+from managedjobs.core.driving.view import Container, Node
 from managedjobs.core.phases import Phase, ScheduleState
+from managedjobs.core.pod_phase import PodPhase
 from tests.support.driven import ago, child, driven, failed_pod, pod
 from tests.support.driving import decided, outcome, written
 

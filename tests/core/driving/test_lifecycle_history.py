@@ -6,9 +6,9 @@ from datetime import timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from managedjobs.core.driving.view import PodPhase
 from managedjobs.core.model import JobSpec, NodeLost, RecoveryPolicy
 from managedjobs.core.phases import Phase, ScheduleState
+from managedjobs.core.pod_phase import PodPhase
 from tests.core.driving.history import History
 
 Event = Callable[[History], None]

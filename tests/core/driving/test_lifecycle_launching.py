@@ -11,16 +11,11 @@ from managedjobs.core.driving.steps import (
     StopChildJob,
     Wait,
 )
-from managedjobs.core.driving.view import (
-    Container,
-    Pod,
-    PodPhase,
-    Refusal,
-    RefusalKind,
-)
+from managedjobs.core.driving.view import Container, Pod, Refusal, RefusalKind
 from managedjobs.core.endings import Ending
 from managedjobs.core.model import Job
 from managedjobs.core.phases import Phase, ScheduleState
+from managedjobs.core.pod_phase import PodPhase
 from managedjobs.core.reasons import Reason
 from tests.support.driven import NOW, ago, child, driven, failed_pod, pending_pod, pod
 from tests.support.driving import decided, job_with, outcome, written

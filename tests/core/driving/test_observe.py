@@ -16,8 +16,9 @@ from managedjobs.core.driving.observe import (
     pods_of,
     shorten_scheduler_words,
 )
-from managedjobs.core.driving.view import Container, Node, Pod, PodPhase, Refusal, RefusalKind
+from managedjobs.core.driving.view import Container, Node, Pod, Refusal, RefusalKind
 from managedjobs.core.phases import ScheduleState
+from managedjobs.core.pod_phase import PodPhase
 from tests.support.driven import NOW, ago, child, driven, failed_pod, pending_pod, pod, view
 
 SETUP_RUNS = Container(name="setup", init=True, running=True)

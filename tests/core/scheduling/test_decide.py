@@ -7,11 +7,11 @@ import pytest
 
 from managedjobs.core.model import JobSpec
 from managedjobs.core.phases import Phase, ScheduleState
+from managedjobs.core.pod_phase import PodPhase
 from managedjobs.core.scheduling.actions import (
     DeleteControllerPod,
     DeleteJob,
 )
-from managedjobs.core.scheduling.controller_pod import PodPhase
 from managedjobs.core.scheduling.decide import decide
 from managedjobs.core.scheduling.usage import standing
 from managedjobs.core.scheduling.view import ExpectedPod

@@ -7,13 +7,14 @@ import pytest
 
 from managedjobs.core.model import AttemptRecord, ControllerRef, CurrentAttempt, Job, JobSpec
 from managedjobs.core.phases import Phase, ScheduleState
+from managedjobs.core.pod_phase import PodPhase
 from managedjobs.core.scheduling.actions import (
     CreateControllerPod,
     DeleteControllerPod,
     StopChildJob,
     Why,
 )
-from managedjobs.core.scheduling.controller_pod import ControllerPod, PodPhase
+from managedjobs.core.scheduling.controller_pod import ControllerPod
 from managedjobs.core.scheduling.view import ChildState
 from tests.support.decided import next_look, steps, view, written
 from tests.support.jobs import NOW, ago, make_job, make_pod

@@ -7,11 +7,12 @@ import pytest
 
 from managedjobs.core.model import ControllerRef, JobSpec
 from managedjobs.core.phases import Phase, ScheduleState
+from managedjobs.core.pod_phase import PodPhase
 from managedjobs.core.scheduling.actions import (
     DeleteControllerPod,
     Why,
 )
-from managedjobs.core.scheduling.controller_pod import ControllerPod, PodPhase
+from managedjobs.core.scheduling.controller_pod import ControllerPod
 from managedjobs.core.scheduling.usage import Want, standing
 from managedjobs.core.scheduling.view import VanishedPod
 from tests.support.decided import next_look, steps, view, written

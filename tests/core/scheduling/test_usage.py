@@ -3,7 +3,8 @@
 import pytest
 
 from managedjobs.core.phases import ScheduleState
-from managedjobs.core.scheduling.controller_pod import ControllerPod, PodPhase
+from managedjobs.core.pod_phase import PodPhase
+from managedjobs.core.scheduling.controller_pod import ControllerPod
 from managedjobs.core.scheduling.usage import Want, standing
 from managedjobs.core.scheduling.view import ExpectedPod
 from tests.support.decided import view

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from managedjobs.core.driving.view import ChildJob, Container, Pod, PodPhase
+from managedjobs.core.driving.view import ChildJob, Container, Pod
 from managedjobs.core.endings import Ending, Report
+from managedjobs.core.pod_phase import PodPhase
 
 BELIEF_GRACE = timedelta(seconds=3)
 """How long a failure beside other pods, or of a pod that is being deleted, waits for a better explanation."""

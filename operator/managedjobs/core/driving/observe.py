@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from managedjobs.core.driving.view import ChildJob, Container, Node, Pod, PodPhase, Refusal, RefusalKind, View
+from managedjobs.core.driving.view import ChildJob, Container, Node, Pod, Refusal, RefusalKind, View
+from managedjobs.core.pod_phase import PodPhase
 
 SUSPENSION_IS_MEANT_AFTER = timedelta(seconds=2)
 """A queue such as Kueue suspends every new Job for a moment; only a longer suspension is worth a write."""

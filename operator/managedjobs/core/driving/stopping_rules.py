@@ -47,8 +47,9 @@ def stop(situation: Situation) -> Step | None:
     """The next step towards the end of all pods of the job; None: it is proven that none runs any more."""
     child = situation.own_child
     if child is not None and not (child.over or child.deleting):
-        if child.queued:
-            # Its queue would resume it. Its ending is written, by the announcement or as the failure.
+        status = situation.status
+        if child.queued or (status.phase is Phase.SUSPENDING and has_ended(status)):
+            # Its queue, or a hand, would resume it when nobody watches. Its ending is written before this.
             return DeleteChildJob(uid=child.uid)
         if not child.suspended:
             return StopChildJob(uid=child.uid)
@@ -92,7 +93,8 @@ def _announce(situation: Situation, phase: Phase, reason: Reason) -> WriteStatus
         return None
     status = situation.status
     child = situation.own_child
-    if child is not None and child.queued and status.state in HAS_PODS:
+    goes = child is not None and (child.queued or phase is Phase.SUSPENDING)
+    if goes and status.state in HAS_PODS:
         # It is going to be deleted, and an ending is written before anything of its attempt is.
         ending = Ending.CANCELLED if phase is Phase.CANCELLING else Ending.SUSPENDED
         report = Report(ending=ending)

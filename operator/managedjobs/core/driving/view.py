@@ -8,16 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from managedjobs.core.model import Job
-
-
-class PodPhase(StrEnum):
-    """The phase of a pod, as Kubernetes names it."""
-
-    PENDING = "Pending"
-    RUNNING = "Running"
-    SUCCEEDED = "Succeeded"
-    FAILED = "Failed"
-    UNKNOWN = "Unknown"
+from managedjobs.core.pod_phase import PodPhase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,22 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 from managedjobs.core.model import JobKey
+from managedjobs.core.pod_phase import PodPhase
 
 NODE_LOST_AFTER = timedelta(seconds=30)
 """How long a node is not ready before its controller pods are taken for gone (DESIGN 3.3)."""
-
-
-class PodPhase(StrEnum):
-    """`status.phase` of a pod."""
-
-    PENDING = "Pending"
-    RUNNING = "Running"
-    SUCCEEDED = "Succeeded"
-    FAILED = "Failed"
-    UNKNOWN = "Unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

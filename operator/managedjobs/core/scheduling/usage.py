@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from managedjobs.core.model import Job
 from managedjobs.core.phases import ScheduleState
-from managedjobs.core.scheduling.controller_pod import PodPhase
+from managedjobs.core.pod_phase import PodPhase
 from managedjobs.core.scheduling.view import OperatorView
 
 
