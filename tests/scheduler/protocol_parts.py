@@ -11,6 +11,9 @@ from managedjobs.core.scheduling.controller_pod import ControllerPod
 from managedjobs.core.scheduling.limits import PoolLimits
 from managedjobs.kube.objects import ObjectMeta
 
+OLD = 130.0
+"""Seconds after which a claim is overdue."""
+
 
 @dataclass(frozen=True)
 class PodObject:

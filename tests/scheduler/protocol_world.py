@@ -36,9 +36,6 @@ from managedjobs.scheduler.store import Store
 from tests.scheduler.protocol_parts import PodObject, Request, Violation, as_object, check_limits, next_status
 from tests.support.jobs import NOW, make_job, make_pool
 
-OLD = 130.0
-"""Seconds after which a claim is overdue."""
-
 
 @dataclass
 class World:

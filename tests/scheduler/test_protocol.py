@@ -13,7 +13,8 @@ from managedjobs.core.phases import ScheduleState
 from managedjobs.core.pod_phase import PodPhase
 from managedjobs.core.scheduling.view import OperatorView
 from managedjobs.scheduler.store import Store
-from tests.scheduler.protocol_world import OLD, Violation, World
+from tests.scheduler.protocol_parts import OLD, Violation
+from tests.scheduler.protocol_world import World
 
 Step = Callable[[], None]
 NAMES = ("a", "b", "c")
