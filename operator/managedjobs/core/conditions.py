@@ -7,9 +7,7 @@ from datetime import datetime
 
 from managedjobs.core.model import Condition, JobStatus
 from managedjobs.core.phases import LEGAL, Phase, ScheduleState
-from managedjobs.core.text import bounded
-
-MESSAGE_LIMIT = 1024
+from managedjobs.core.text import DESCRIPTION_LIMIT, bounded
 
 ADMITTED = "Admitted"
 RUNNING = "Running"
@@ -45,7 +43,7 @@ def settle(old: JobStatus, new: JobStatus, *, generation: int, now: datetime) ->
             type=type_, status=status, reason=new.reason, last_transition_time=now, observed_generation=generation
         )
         if (type_, status) in SPEAKING:
-            wanted = replace(wanted, message=bounded(new.description, MESSAGE_LIMIT))
+            wanted = replace(wanted, message=bounded(new.description, DESCRIPTION_LIMIT))
         else:
             wanted = _quiet(conditions, wanted)
         conditions = set_condition(conditions, wanted)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+DESCRIPTION_LIMIT = 1024
+"""Characters of `status.description`, and of a condition's message."""
+
 
 def bounded(text: str, limit: int) -> str:
     """Cut `text` to at most `limit` characters, on one line, with an ellipsis where something was cut."""

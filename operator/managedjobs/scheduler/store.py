@@ -207,11 +207,6 @@ class Store:
             line = self.lines[pool] = Line(pool)
         return line
 
-    def standing_of(self, uid: str) -> Standing | None:
-        """What the job holds and wants."""
-        known = self._standings.get(uid)
-        return known[0] if known else None
-
     def look_again(self, uid: str) -> None:
         """Nothing is under way for the job any more: if it wants a slot, its pool may have one for it."""
         known = self._standings.get(uid)
@@ -227,10 +222,6 @@ class Store:
         """Every job that is known, or of which pods are left."""
         yield from self.jobs
         yield from (uid for uid in self._pods if uid not in self.jobs)
-
-    def pod_count(self) -> int:
-        """How many controller pods there are."""
-        return sum(len(pods) for pods in self._pods.values())
 
     # --- what follows from a change
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from managedjobs.core.driving import describe
 from managedjobs.core.driving.observe import PodsWaiting, WaitKind
 from managedjobs.core.endings import MEANING, Ending, Report
+from managedjobs.core.text import DESCRIPTION_LIMIT
 from tests.support.driven import NOW, launch
 
 
@@ -123,7 +124,7 @@ def test_every_sentence_is_one_line_and_bounded(ending: Ending, text: str, index
         describe.recovering(report, 2),
         describe.launches_exhausted(report, 2, 3),
     ):
-        assert 0 < len(said) <= describe.DESCRIPTION_LIMIT
+        assert 0 < len(said) <= DESCRIPTION_LIMIT
         assert "\n" not in said
 
 

@@ -6,9 +6,8 @@ from datetime import datetime, timedelta
 
 from managedjobs.core.driving.observe import Launch, PodsWaiting, WaitKind
 from managedjobs.core.endings import PROGRAM_ENDINGS, Ending, Report
-from managedjobs.core.text import bounded, clock_time, ordinal, plural, seconds
+from managedjobs.core.text import DESCRIPTION_LIMIT, bounded, clock_time, ordinal, plural, seconds
 
-DESCRIPTION_LIMIT = 1024
 _DETAIL = 300
 _WORDS = 160
 _FAILED = "Failed: "

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 
 from managedjobs.core.attempts import current_attempt
 from managedjobs.core.conditions import settle
-from managedjobs.core.driving import describe
 from managedjobs.core.driving.observe import lost_nodes
 from managedjobs.core.driving.steps import Wait, WriteStatus
 from managedjobs.core.driving.view import ChildJob, Me, Pod, View
@@ -15,7 +14,7 @@ from managedjobs.core.model import Job, JobStatus
 from managedjobs.core.note import Note
 from managedjobs.core.phases import Phase, ScheduleState
 from managedjobs.core.reasons import Reason
-from managedjobs.core.text import bounded
+from managedjobs.core.text import DESCRIPTION_LIMIT, bounded
 
 NODE_RECHECK = timedelta(seconds=5)
 """How often a node that does not answer is asked again."""
@@ -99,7 +98,7 @@ class Situation:
             status,
             phase=phase,
             reason=reason.value,
-            description=bounded(description, describe.DESCRIPTION_LIMIT),
+            description=bounded(description, DESCRIPTION_LIMIT),
             schedule=replace(status.schedule, state=state, position=None, next_retry_time=next_retry_time),
         )
         return self.write(moved, Note(reason=reason.value, text=moved.description, warning=warning))
@@ -119,7 +118,7 @@ class Situation:
 
     def say(self, reason: Reason, description: str, *, until: datetime | None = None) -> WriteStatus | Wait:
         """Keep the words up to date, within the budget for words; else wait, at most until then."""
-        text = bounded(description, describe.DESCRIPTION_LIMIT)
+        text = bounded(description, DESCRIPTION_LIMIT)
         if (text, reason) == (self.status.description, self.status.reason):
             return Wait(until)
         after = self.view.texts_after

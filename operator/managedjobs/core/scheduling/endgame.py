@@ -15,9 +15,8 @@ from managedjobs.core.reasons import Reason
 from managedjobs.core.scheduling.actions import Action, CheckAgainAt, StopChildJob, Why, WriteStatus
 from managedjobs.core.scheduling.sweep import delete
 from managedjobs.core.scheduling.view import ChildState, OperatorView
-from managedjobs.core.text import bounded
+from managedjobs.core.text import DESCRIPTION_LIMIT, bounded
 
-DESCRIPTION_LIMIT = 1024
 STOP_POLL = timedelta(seconds=2)
 """How often a child Job that is being stopped is looked at."""
 

@@ -14,10 +14,10 @@ from managedjobs.core.reasons import Reason
 from managedjobs.core.scheduling.actions import MOMENT, Action, CheckAgainAt, Why, WriteStatus
 from managedjobs.core.scheduling.budget import counted_failure, is_spent, newest_failure
 from managedjobs.core.scheduling.controller_pod import ControllerPod, gone_for_good
-from managedjobs.core.scheduling.endgame import DESCRIPTION_LIMIT, finish
+from managedjobs.core.scheduling.endgame import finish
 from managedjobs.core.scheduling.sweep import delete, look_again, sweep
 from managedjobs.core.scheduling.view import OperatorView
-from managedjobs.core.text import bounded, seconds
+from managedjobs.core.text import DESCRIPTION_LIMIT, bounded, seconds
 
 TAKEOVER_PATIENCE = timedelta(seconds=120)
 """How long a controller pod that has a node may take to take its job over."""

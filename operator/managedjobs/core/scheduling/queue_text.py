@@ -8,9 +8,8 @@ from typing import NamedTuple
 from managedjobs.core.model import Job, JobStatus
 from managedjobs.core.reasons import Reason
 from managedjobs.core.scheduling.admission import Hold
-from managedjobs.core.scheduling.endgame import DESCRIPTION_LIMIT
 from managedjobs.core.scheduling.usage import Want
-from managedjobs.core.text import bounded, ordinal, plural
+from managedjobs.core.text import DESCRIPTION_LIMIT, bounded, ordinal, plural
 
 PLACES_SHOWN = 100
 """Further back, a place would be stale before it is read; the text says so instead."""
